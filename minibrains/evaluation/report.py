@@ -257,9 +257,10 @@ def headline(result: Mapping[str, Any]) -> str:
     only = ""
     if protocol["only"] != "*":
         only = f", {protocol['only']}"
+    episodes = "1 episode" if result["episodes"] == 1 else f"{result['episodes']} episodes"
     return (
         f"{protocol['game']}, split {protocol['split']}{only} ({len(protocol['states'])} states), "
-        f"{result['episodes']} episodes each, seed {protocol['seed']}"
+        f"{episodes} each, seed {protocol['seed']}"
     )
 
 

@@ -328,7 +328,7 @@ class SimpleFighter(Node, category="fighting"):
         if self.player not in self.brain.players:
             hint = (
                 suggest(self.player, self.brain.players)
-                or f"Expected one of {', '.join(self.brain.players)}"
+                or f"Expected one of {', '.join(map(repr, self.brain.players))}"
             )
             raise MinibrainsError(f"the brain has no player {self.player!r}. {hint}")
         self._player = read_player(self.brain.players[self.player])

@@ -139,6 +139,12 @@ def actions_in_turn() -> tuple[Answer, ...]:
     return tuple((Step(name),) for name in names)
 
 
+TABLE = {
+    "kind": "table",
+    "answers": walks_and_sweeps(),
+    "distance_edges": (60, 80, 120),
+    "status_groups": (0,) * len(STATUSES),
+}
 PLAYERS = {
     "a loop that knows the side": Player(
         "loop", ((Step("UP+F", 6), Step("", 4), Step("C", 4), Step("", 38)),)
@@ -221,6 +227,17 @@ def test_a_player_is_the_same_once_it_was_written_and_read() -> None:
         ({"answers": ()}, "a loop with 0 answers; expected 1"),
         ({"kind": "rule", "conditions": (NEAR,)}, "a rule with 1 answers; expected 2"),
         ({"late": 61}, "a player that is 61 frames late; expected 0 to 60"),
+        ({"interval": 256}, "an action every 256 frames; expected 0 to 255"),
+        (
+            {"kind": "rule", "answers": (WALK,) * 2, "conditions": (Condition("lead", 40000),)},
+            "a condition lead < 40000; expected a number of 16 bits",
+        ),
+        ({**TABLE, "distance_edges": (40,)}, "1 edges of distances; expected 3"),
+        ({**TABLE, "status_groups": (0,) * 6}, "groups of 6 statuses; expected 7"),
+        (
+            {**TABLE, "status_groups": (0, 1, 2, 3, 0, 0, 0)},
+            r"groups of statuses \(0, 1, 2, 3, 0, 0, 0\); expected 0 to 2",
+        ),
         ({"answers": (WALK * 7,)}, "an answer of 7 steps; expected 1 to 6"),
         ({"answers": ((Step("C", 0),),)}, "a step that is not 1 to 255 frames long"),
     ],
@@ -230,7 +247,7 @@ def test_a_player_out_of_range_is_refused(wrong: dict[str, Any], sentence: str) 
         Player(**{"kind": "loop", "answers": (WALK,), **wrong})
 
 
-def test_damage_and_rounds_by_the_clock_are_counted() -> None:
+def test_damage_and_time_outs_are_counted() -> None:
     result = play([NOBODY], [Setting("test", 8, seed=5)])[0, 0]
     assert tuple(result["victories"]) == (0, 2)
     assert (result["dealt"], result["taken"], result["rounds"], result["time_outs"]) == (
@@ -242,10 +259,10 @@ def test_damage_and_rounds_by_the_clock_are_counted() -> None:
     attack = (Step("C", 3), Step("G+DOWN", 20))
     turtle = Player("rule", ((Step("G+DOWN", 20),), attack), conditions=(Condition("lead", 1),))
     results = play([turtle], list(islice(settings("test", 1), 60)))[0]
-    assert results["clock_victories"].any()
-    assert (
-        results["clock_victories"] <= np.minimum(results["time_outs"], results["victories"][:, 0])
-    ).all()
+    assert results["time_outs"].any()
+    assert (results["victories"].sum(axis=1) <= results["rounds"] - results["time_outs"]).all(), (
+        "they are draws"
+    )
 
 
 def test_several_games_are_played_at_once() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -31,6 +33,8 @@ from games.source.duel.search import exploits, judge, judge_log
 from games.source.duel.search.cards import player_of, sizes
 from games.source.duel.search.evolution import (
     CHECKS,
+    SELECTION,
+    Candidate,
     Evolution,
     shuffled_settings,
     strength,
@@ -39,6 +43,8 @@ from games.source.duel.search.evolution import (
 from games.source.duel.search.finals import (
     Final,
     Finalist,
+    Groups,
+    add_finalists,
     finals,
     limit_of,
     play_final,
@@ -175,16 +181,27 @@ def test_a_turtle_is_better_the_more_it_wins_and_the_less_it_deals_down_to_its_m
 
 
 def finalist(frames: int, score: float, dealt: float = 100.0) -> Finalist:
-    return Finalist(Player("loop", ((Step("C", frames),),)), score, dealt)
+    return Finalist(Player("loop", ((Step("C", frames),),), late=12, knows_side=True), score, dealt)
 
 
 def test_the_ten_best_play_on_and_who_deals_little_is_a_turtle_as_well() -> None:
-    finalists = [finalist(frames, frames / 100, 90.0) for frames in range(1, 11)]
-    finalists += [finalist(11, 0.11, 20.0), finalist(12, 0.12, 20.0)]
-    loops, turtles = finals({(4, 12, "side loop"): finalists}, 5, "test")
+    groups: Groups = {}
+    add_finalists(groups, 4, [finalist(frames, frames / 100, 90.0) for frames in range(1, 11)])
+    add_finalists(groups, 4, [finalist(11, 0.11, 20.0), finalist(12, 0.12, 20.0)])
+    loops, turtles = finals(groups, 5, "test")
+    assert (loops.player_class, loops.late, loops.level) == ("side loop", 12, 4)
     assert frames_of(loops) == list(range(12, 2, -1))
     assert (turtles.player_class, turtles.late, turtles.level) == ("turtle", 12, 4)
     assert frames_of(turtles) == [12, 11]
+
+
+def test_who_wins_by_damage_is_of_its_class_though_it_was_found_among_turtles() -> None:
+    results = won_with(350)
+    found = Finalist.of(Candidate(finalist(1, 0.0).player, results, turtling(results)))
+    assert found.score == strength(results) > 1.0
+    groups: Groups = {}
+    add_finalists(groups, 4, [found])
+    assert list(groups) == [(4, 12, "side loop")]
 
 
 def frames_of(final: Final) -> list[int]:
@@ -196,6 +213,7 @@ def test_limits_are_for_a_class_at_a_level_from_a_delay_on() -> None:
     assert str(limit_of("one threshold", 12, 4)) == "at most 35%"
     assert str(limit_of("one threshold", 14, 4)) == "at most 35%"
     assert limit_of("one threshold", 0, 4) is None
+    assert str(limit_of("table", 24, 4)) == "at most 70%", "15 points below the teacher"
     assert str(limit_of("turtle", 0, 6)) == "at most 5%"
     assert str(limit_of("side loop", 0, 4)) == "at most 20%"
     assert limit_of("blind loop", 0, 3) is None
@@ -214,8 +232,8 @@ def test_a_final_plays_here_and_on_the_rom() -> None:
         NOBODY,
         Player("loop", ((Step("UP+F", 6), Step("", 4), Step("C", 4), Step("", 38)),)),
     )
-    row = play_final(Final("side loop", 0, 1, players, 2, "test"))
-    assert (row["n"], row["on_rom"]) == (2, [2, 2])
+    row = play_final(Final("side loop", 0, 1, players, 8, "test"))
+    assert (row["n"], row["on_rom"]) == (8, [8, 8])
     assert row["won"] > 0
     nobody, winner = row["all"]
     assert (nobody["won"], winner["won"]) == (0, row["won"])
@@ -240,7 +258,8 @@ def test_a_search_that_was_cut_off_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_
             raise KeyboardInterrupt
         rows = []
         for space in task.spaces():
-            rows.append((space, a_row(str(space))))
+            found = Finalist(space.random(Random(1)), 0.5, 100.0)
+            rows.append((space, {**a_row(str(space)), "players": [found.as_json()]}))
         return rows
 
     def final(final: Final) -> Row:
@@ -261,6 +280,23 @@ def test_a_search_that_was_cut_off_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_
         list(exploits.search_exploits(calibrate.Run(1, tmp_path / "rows"), [4], 10, 20))
     ) == len(rows)
     assert len(asked) == played, "all of it was kept"
+
+
+def test_the_best_of_a_level_are_tried_at_the_others() -> None:
+    strong = Player("loop", ((Step("UP+F", 6), Step("", 4), Step("C", 4), Step("", 38)),))
+    group = (4, 0, "side loop")
+    groups = {
+        (1, 0, "side loop"): [Finalist(strong, 0.5, 90.0)],
+        (1, 12, "side loop"): [Finalist(NOBODY, 0.5, 0.0)],
+        group: [Finalist(NOBODY, 0.1, 0.0)],
+    }
+    found = {visit.group: visit for visit in exploits.visits(groups)}
+    assert found[group].players == (strong,)
+    assert (1, 12, "side loop") not in found, "nobody else was found who is so late"
+    row = exploits.visit(found[1, 0, "side loop"])
+    assert (row["n"], row["won"]) == (SELECTION, 0)
+    assert row["what"] == "search: side loop, 0 late, at 1, found at other levels"
+    assert Player.from_json(row["players"][0]["player"]) == NOBODY
 
 
 def test_levels_that_do_not_exist_are_named(
@@ -314,7 +350,7 @@ def test_a_judge_that_has_failed_a_rom_is_spent_and_its_players_are_known(
     assert NOBODY in exploits.immigrants(Space("blind loop", 0, 0), {})
     capsys.readouterr()
     assert judged(monkeypatch, met=True) == 2
-    assert "is spent; judge with another --draw" in capsys.readouterr().err
+    assert "cannot be used again; choose another --draw" in capsys.readouterr().err
     assert len(log.read_text().splitlines()) == 2
 
 
@@ -331,6 +367,23 @@ def test_annealing_finds_who_wins() -> None:
     best = judge.anneal(task)
     assert won(play([best[0].player], matches(60))).mean() > 0.6
     assert judge.anneal(task) == best
+
+
+@pytest.mark.usefixtures("emulator")
+def test_the_judge_tries_the_players_of_all_levels(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = (Step("UP+F", 6), Step("", 4), Step("C", 4), Step("", 38))
+    strong = Finalist(Player("loop", (answer,), late=5, knows_side=True), 0.5, 90.0)
+    weak = Finalist(replace(NOBODY, late=5, knows_side=True), 0.1, 90.0)
+    monkeypatch.setattr(judge, "JUDGED", [1])
+    monkeypatch.setattr(judge, "SEARCHED", [1, 2])
+    monkeypatch.setattr(judge, "MATCHES", 40)
+    monkeypatch.setattr(judge.Draw, "spaces", lambda self: [Space("side loop", 5, 0)])
+    monkeypatch.setattr(judge, "anneal", lambda task: [strong if task.level == 2 else weak])
+    with ThreadPoolExecutor(1) as pool:
+        (row,) = judge.verdict(judge.Draw(1), pool)
+    assert row["what"] == "side loop, 5 late, at 1"
+    assert Player.from_json(row["player"]) == strong.player
+    assert row["won"] > 10
 
 
 def test_what_cannot_be_compiled_is_a_sentence(

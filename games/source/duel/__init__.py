@@ -20,4 +20,4 @@ def _levels() -> int:
 
 
 LEVELS = _levels()
-"""The number of levels of the opponent, as the game itself has it."""
+"""The number of the opponent's levels, read from published.h."""

@@ -1,4 +1,4 @@
-/* All tiles, as gen_art.py drew them. */
+/* All tiles, drawn by gen_art.py. */
     .section .rodata
     .balign 4
     .global art_tiles

@@ -1,4 +1,4 @@
-/* The shape of what gen_art.py writes. */
+/* The types of the data that gen_art.py writes. */
 #ifndef ART_TYPES_H
 #define ART_TYPES_H
 
@@ -7,8 +7,8 @@
 #include "build/art.h"
 
 struct pose {
-    u16 tile;        /* where its tiles begin in art_tiles */
-    s8 left, top;    /* of the picture, from its fighter's middle on the floor, facing right */
+    u16 tile;        /* its first tile in art_tiles */
+    s8 left, top;    /* of the picture, from the fighter's centre on the floor, facing right; pixels */
     u8 columns, rows;
 };
 

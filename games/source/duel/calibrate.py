@@ -1,11 +1,12 @@
-"""Play many matches of Duel and say who wins how often, and whether that is within limits.
+"""Play many matches of Duel, and report how often each player wins and
+whether that is within limits.
 
     python -m games.source.duel.calibrate --workers 2 --rows rows.jsonl --json calibration.json
 
-A limit holds if the Wilson 95 % interval lies within it. Only matches that differ count. They are
-played by the game compiled for this computer, and the first of each row on the ROM as well. With
---rows every row is kept as it comes, and a run that was cut off goes on from there, as long as the
-ROM and the players are the same.
+A limit is met if the whole Wilson 95 % interval lies within it. Repeated matches count once. They
+are played natively, and the first of each row on the ROM as well. With --rows each row is saved as
+it is finished, and a run that was interrupted continues from there, as long as the ROM and the
+players are the same.
 """
 
 from __future__ import annotations
@@ -18,11 +19,17 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from games.source.duel import FOLDER, LEVELS
+from games.source.duel.command_line import (
+    STOPPED,
+    end_processes,
+    positive,
+    start_processes,
+    writable,
+)
 from games.source.duel.counting import (
     KINDS,
     SECONDS,
@@ -43,18 +50,19 @@ from games.source.duel.matches import (
     player_named,
     settings,
 )
-from games.source.duel.search.exploits import BUDGET, LATENESS, search_exploits
+from games.source.duel.search.exploits import BUDGET, search_exploits
 from games.source.duel.search.finals import ON_ROM, table_of_finals
 from games.source.duel.search.genomes import TURTLE
+from games.source.duel.source_hash import hash_sources
 from minibrains import GameError
 from nodes.fighting.fighters import LATE
 from nodes.fighting.strategist import PATIENT
 from nodes.fighting.styles import STRONG
 
 FULL = 1000
-"""--n of the whole calibration; a smaller one makes everything smaller in proportion."""
+"""The value of --n for the full calibration; a smaller one scales all numbers of matches down."""
 LEAST = 12
-"""Matches in a row of the quickest run."""
+"""The smallest number of matches in a row."""
 HERE = Path(__file__).resolve().parent
 NODES = HERE.parents[2] / "nodes" / "fighting"
 SUBJECT = (
@@ -74,28 +82,27 @@ SUBJECT = (
     *sorted(HERE.glob("*.[ch]")),
     *sorted(HERE.glob("native/*.[cph]*")),
 )
-"""The files that decide how a match goes, and how it is counted."""
+"""The files that decide how matches go, and how they are counted."""
 
 # ---- limits ----
 
 
 OF_THE_TEACHER = Limit(least=0.85)
-"""The share that the scripted teacher has to win at TAUGHT_AT, so that an agent can be judged
-there."""
+"""The share of matches that the scripted teacher must win at TAUGHT_AT, the level for judging
+agents."""
 TAUGHT_AT = 4
 MOST_BY_ONE_MOVE = 0.4
-"""The part of the teacher's damage that one move may deal."""
-BELOW_TEACHER = 0.15
-"""By so much the best two thresholds or table stay below the teacher's lower bound at TAUGHT_AT."""
+"""The greatest share of the teacher's damage that one move may deal."""
 MOST_DRAWN = 0.1
-"""The part of a row's matches that may be drawn, but for those of turtles."""
+"""The greatest share of draws in a row. Rows of turtles have no such limit."""
 TIME_OUTS = 0.1
 
 
 def lifeless(rows: list[Row]) -> list[str]:
-    """Return what is wrong with how these matches go, whoever wins them.
+    """Return the reasons why these matches are not lively, regardless of who wins them.
 
-    "Most" means more than half, by the lower bound of the share; the same then holds for a median.
+    "Most" means more than half, by the lower bound of the share; the same then holds for the
+    median.
     """
     n = total(rows, "n")
     long, _ = wilson(total(rows, "long_enough"), n)
@@ -104,13 +111,13 @@ def lifeless(rows: list[Row]) -> list[str]:
     varied, _ = wilson(total(rows, "varied"), n)
     wrong: list[str] = []
     if long <= 0.5:
-        wrong.append(f"not most last {SECONDS[0]} s")
+        wrong.append(f"too few last {SECONDS[0]} s")
     if short <= 0.5:
-        wrong.append(f"not most are over after {SECONDS[1]} s")
+        wrong.append(f"too few are over after {SECONDS[1]} s")
     if timed_out > TIME_OUTS:
         wrong.append(f"time-outs in up to {timed_out:.1%}")
     if varied <= 0.5:
-        wrong.append(f"not most have {KINDS} kinds of move from both sides")
+        wrong.append(f"too few have {KINDS} kinds of move from both sides")
     return wrong
 
 
@@ -123,38 +130,37 @@ def total(rows: Iterable[Row], name: str) -> Any:
 
 
 def subject() -> str:
-    """Return a hash that changes with whatever decides how matches go."""
-    whole = hashlib.sha1()
-    for path in SUBJECT:
-        digest = hashlib.sha1(path.read_bytes()).digest()
-        whole.update(digest)
-    return whole.hexdigest()
+    """Return a hash that changes with everything that decides how matches go."""
+    return hash_sources(SUBJECT)
 
 
 def readable(line: str) -> Row | None:
-    """Return the entry on a line of the file of rows, or None for a line that was cut off."""
+    """Return the entry on a line of the file of rows,
+    or None if the line is truncated or no entry.
+    """
     try:
         kept: Row = json.loads(line)
     except ValueError:
         return None
-    return kept
+    is_entry = isinstance(kept, dict) and kept.keys() >= {"subject", "key", "row"}
+    return kept if is_entry else None
 
 
 class Run:
-    """The processes that play, and the rows that are there already."""
+    """The worker processes, and the rows that are finished already."""
 
     def __init__(
         self, workers: int, kept: Path | None, levels: Sequence[int] = range(1, LEVELS + 1)
     ) -> None:
-        """Start the processes, and read the rows.
+        """Start the processes, and read the finished rows.
 
         Args:
-            workers: The number of processes; with 1 this process plays.
-            kept: The file in which rows are kept, if any. Those of another ROM or other players are
+            workers: The number of processes; with 1, this process plays.
+            kept: The file of finished rows, if any. Rows of another ROM or of other players are
                 ignored.
             levels: The levels at which exploits are searched.
         """
-        self.pool = ProcessPoolExecutor(workers) if workers > 1 else None
+        self.pool = start_processes(workers) if workers > 1 else None
         self.levels = levels
         self.kept, self.subject, self.latest = kept, subject(), time.time()
         self.rows: dict[str, Row] = {}
@@ -163,7 +169,7 @@ class Run:
 
     def _read_rows(self, kept: Path) -> None:
         text = kept.read_text()
-        if text and not text.endswith("\n"):  # a run was killed while it wrote
+        if text and not text.endswith("\n"):  # a run was killed while writing
             with kept.open("a") as file:
                 file.write("\n")
         for line in text.splitlines():
@@ -172,18 +178,18 @@ class Run:
                 self.rows[entry["key"]] = entry["row"]
 
     def close(self) -> None:
-        """Stop the processes."""
+        """Shut down the processes."""
         if self.pool:
             self.pool.shutdown()
 
     def map(self, play: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-        """Yield the results of `play` in the order of the items, like `map`."""
+        """Yield the results of `play` in the order of the items, like the built-in `map`."""
         if self.pool:
             return self.pool.map(play, items)
         return map(play, items)
 
     def keep(self, key: str, row: Row) -> Row:
-        """Remember a row, with the seconds since the one before, which add up over all sittings.
+        """Save a row, with the seconds since the one before, which add up over several runs.
 
         Return it.
         """
@@ -202,12 +208,13 @@ class Run:
         return row
 
     def tally(self, what: str, matches: Iterator[Setting], n: int) -> Row:
-        """Return the row of n matches that differ; to get them, at most twice as many are played.
+        """Play until n matches differ, or 2 n have been played,
+        and return the row of those that differ.
 
         Args:
-            what: The name of the row. With `n` it is the key by which the row is kept.
-            matches: The matches in their order, at least twice as many.
-            n: How many are wanted.
+            what: The name of the row. Together with `n`, it is the key of the row.
+            matches: The matches in order, without end.
+            n: The number of different matches.
         """
         key = f"{what}, {n}"
         if key in self.rows:
@@ -222,7 +229,7 @@ class Run:
 
 
 def goes_alike_again(played: tuple[Setting, Result]) -> bool:
-    """Play a match on the ROM that was played here, and return whether it comes to the same."""
+    """Repeat a native match on the ROM, and return True if the results are equal."""
     setting, here = played
     return goes_alike(setting, player_named(setting.policy), here)
 
@@ -233,7 +240,7 @@ Judged = tuple[Row, Limit | None]
 
 
 def noop(run: Run, n: int) -> Iterator[Judged]:
-    """Yield the rows of a player that presses nothing: it must not win."""
+    """Yield the rows of a player that presses nothing, which must not win."""
     for level in (1, 4, 8):
         yield run.tally(f"noop at {level}", settings("noop", level), scaled(n, 300)), Limit(most=0)
 
@@ -260,12 +267,12 @@ def rusher(run: Run, n: int) -> Iterator[Judged]:
 
 
 LADDER = {1: (0.55, 1000), 2: (0.6, 300)}
-"""For each difference of levels: the share that the higher one has to win at least, and the number
-of matches."""
+"""For each difference of levels: the least share that the higher one must win, and the number of
+matches."""
 
 
 def ladder(run: Run, n: int) -> Iterator[Judged]:
-    """Yield the rows of each level against the one below it, and against the next below that."""
+    """Yield the rows of each level against the first and the second level below it."""
     for step, (least, matches) in LADDER.items():
         for level in range(1, LEVELS + 1 - step):
             higher = level + step
@@ -277,9 +284,9 @@ def ladder(run: Run, n: int) -> Iterator[Judged]:
 
 
 def mirror(run: Run, n: int) -> Iterator[Judged]:
-    """Yield the row of equal opponents, of which neither side may be better."""
-    # of 1200 matches two equal sides miss the limit by chance one time in seven, of so many one in
-    # three hundred
+    """Yield the row of equal opponents, in which neither side may have an advantage."""
+    # equal sides miss the limit by chance once in 7 runs of 1200 matches, but once in 300 runs of
+    # 2400
     yield (
         run.tally("left side, equal levels and fighters", mirrored(), scaled(n, 2400)),
         Limit(0.45, 0.55),
@@ -293,20 +300,20 @@ def styles(run: Run, n: int) -> Iterator[Judged]:
 
 
 INTERVALS = (30, 12, 6)
-"""Frames from one decision to the next."""
+"""Frames between two decisions."""
 FIRST = f"patient@{INTERVALS[0]}:0 at {TAUGHT_AT}"
-"""The row that has a limit."""
+"""The name of the row that has a limit."""
 ABLATED_AT = (4, 8)
 
 
 def teacher(run: Run, n: int) -> Iterator[Judged]:
-    """Yield the rows of the scripted teacher: by its interval, by how late it sees,
-    and without one of its rules.
+    """Yield the rows of the scripted teacher: by interval and delay,
+    and with each rule left out.
     """
     rows: list[tuple[str, int]] = []
     for interval, late, level in itertools.product(INTERVALS, (0, LATE), range(1, LEVELS + 1)):
         rows.append((f"patient@{interval}:{late}", level))
-    # the last of its rules always has something to say, so it stays
+    # the last rule always applies, and is needed
     for rule, level in itertools.product(PATIENT[:-1], ABLATED_AT):
         rows.append((f"patient-{rule.name}@{INTERVALS[0]}", level))
     for policy, level in rows:
@@ -316,7 +323,9 @@ def teacher(run: Run, n: int) -> Iterator[Judged]:
 
 
 def exploits(run: Run, n: int) -> Iterator[Judged]:
-    """Yield the rows of the best simple players that a search finds, natively, at every level."""
+    """Yield the rows of the best simple players that a native search finds,
+    at the levels of the run.
+    """
     yield from search_exploits(run, run.levels, scaled(n, BUDGET), scaled(n, FULL))
 
 
@@ -324,13 +333,11 @@ EVERY = (noop, random44, rusher, ladder, mirror, styles, teacher, exploits)
 SUITES = {suite.__name__: suite for suite in EVERY}
 THE_TABLE = [name for name in SUITES if name != "exploits"]
 PLAYED_AS_MEANT = ("ladder", "mirror", "styles")
-"""Suites whose matches, taken together, have to be lively as well, since both sides play to win."""
+"""Suites whose matches, taken together, must also be lively, since both sides play to win."""
 
 
 def scaled(n: int, of: int) -> int:
-    """Return `of` matches, or fewer in proportion if the longest measurement has only n;
-    at least LEAST.
-    """
+    """Return a number of matches, `of`, scaled down by n / FULL, but at least LEAST."""
     return max(LEAST, of * n // FULL)
 
 
@@ -342,7 +349,7 @@ def judged(run: Run, n: int, wanted: Iterable[str]) -> Iterator[Row]:
 
 
 def verdicts(rows: list[Row]) -> dict[str, str]:
-    """Return for each demand of each suite either "met", or what does not meet it."""
+    """Return for each requirement of each suite either "met", or what does not meet it."""
     result: dict[str, str] = {}
     for suite, group in itertools.groupby(rows, key=lambda row: row["suite"]):
         of_suite = list(group)
@@ -350,40 +357,31 @@ def verdicts(rows: list[Row]) -> dict[str, str]:
         if limited:
             result[suite] = met_or(names_of(limited, is_missed))
         if suite in PLAYED_AS_MEANT:
-            result[f"{suite}, alive"] = met_or(lifeless(of_suite))
+            result[f"{suite}, lively"] = met_or(lifeless(of_suite))
         compared = [row for row in of_suite if "on_rom" in row]
-        result[f"{suite}, alike on the ROM"] = met_or(names_of(compared, differs_on_rom))
+        result[f"{suite}, equal on the ROM"] = met_or(names_of(compared, differs_on_rom))
         result[f"{suite}, few draws"] = met_or(names_of(compared, is_drawn_too_often))
 
-    # the teacher, which is compared with the simple players
-    taught: Row | None = None
-    rivals: list[Row] = []
     for row in rows:
         if row["what"] == FIRST:
-            taught = row
-        elif is_rival(row):
-            rivals.append(row)
-    if taught:
-        result["teacher, no move too much"] = met_or(moves_too_strong(taught))
-    if taught and rivals:
-        result["teacher, above simple players"] = met_or(too_near(taught, rivals))
+            result["teacher, no dominant move"] = met_or(moves_too_strong(row))
     return result
 
 
 def names_of(rows: Iterable[Row], is_wrong: Callable[[Row], bool]) -> list[str]:
-    """Return the names of the rows with which something is wrong."""
+    """Return the names of the rows for which a predicate holds."""
     return [row["what"] for row in rows if is_wrong(row)]
 
 
 def met_or(missed: Sequence[str]) -> str:
-    """Return "met", or a sentence with what misses it."""
+    """Return "met", or a phrase that lists what does not meet it."""
     if missed:
         return f"not met by {', '.join(missed)}"
     return "met"
 
 
 def moves_too_strong(row: Row) -> list[str]:
-    """Return the moves that deal too much of the damage, with their shares."""
+    """Return the moves that deal more than MOST_BY_ONE_MOVE of the damage, with their shares."""
     damage = sum(row["damage"].values())
     strong: list[str] = []
     for move, dealt in row["damage"].items():
@@ -398,43 +396,21 @@ def is_missed(row: Row) -> bool:
 
 
 def differs_on_rom(row: Row) -> bool:
-    """Return True if some matches of a row went otherwise on the ROM."""
+    """Return True if some matches of a row had other results on the ROM."""
     alike, compared = row["on_rom"]
     return bool(alike != compared)
 
 
 def is_drawn_too_often(row: Row) -> bool:
-    """Return True if a row has too many draws and is not a turtle's."""
+    """Return True if a row that is not of a turtle has too many draws."""
     return TURTLE not in row["what"] and row["drawn"] > MOST_DRAWN * row["n"]
-
-
-def is_rival(row: Row) -> bool:
-    """Return True if a row is of the best of the simple players that the
-    teacher has to be far above.
-    """
-    player_class, *rest = row["what"].split(", ")
-    if player_class not in ("two thresholds", "table"):
-        return False
-    return any(rest == [f"{late} late", f"at {TAUGHT_AT}"] for late in LATENESS[1:])
-
-
-def too_near(taught: Row, rivals: Iterable[Row]) -> list[str]:
-    """Return the simple players that come too near to the teacher at its level,
-    with their upper bounds.
-    """
-    most = taught["low"] - BELOW_TEACHER
-    near: list[str] = []
-    for row in rivals:
-        if row["high"] > most:
-            near.append(f"{row['what']} ({row['high']:.1%})")
-    return near
 
 
 # ---- the report ----
 
 
 def cells(row: Row) -> str:
-    """Return the line of a row in the table."""
+    """Return a row as a line of the table."""
     verdict = {True: "yes", False: "**no**", None: ""}[row["met"]]
     mine, theirs = row["kinds"]
     same, compared = row["on_rom"]
@@ -443,7 +419,7 @@ def cells(row: Row) -> str:
         f"{row['low']:.3f}–{row['high']:.3f} | {row['limit']} "
         f"| {verdict} | {row['drawn']} | {row['median_s']} | {row['timed_out'] / row['n']:.1%} "
         f"| {row['rounds_timed_out'] / row['rounds']:.1%} | {mine:g} / {theirs:g} | "
-        f"{same} of {compared} alike |"
+        f"{same} of {compared} equal |"
     )
 
 
@@ -483,39 +459,31 @@ def markdown(rows: list[Row]) -> str:
 
 
 def damage_table(rows: list[Row]) -> list[str]:
-    """Return the lines of a table with each row's wins by the clock,
-    and the moves that its damage comes from.
-    """
+    """Return the lines of a table with each row's wins and its damage by move."""
     if not rows:
         return []
-    lines = [
-        "",
-        "| matches | won | by the clock | damage a round | by move |",
-        "|---|---|---|---|---|",
-    ]
+    lines = ["", "| matches | won | damage a round | by move |", "|---|---|---|---|"]
     for row in rows:
         damage = sum(row["damage"].values())
         moves = sorted(row["damage"].items(), key=lambda entry: entry[1], reverse=True)
         shares = ", ".join(f"{move} {dealt / damage:.0%}" for move, dealt in moves)
         a_round = damage / row["rounds"]
-        lines.append(
-            f"| {row['what']} | {row['won']} of {row['n']} | {row['by_clock']} | "
-            f"{a_round:.0f} | {shares} |"
-        )
+        lines.append(f"| {row['what']} | {row['won']} of {row['n']} | {a_round:.0f} | {shares} |")
     return lines
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file as a whole: a reader sees the old text or the new one."""
+    """Write a file atomically: a reader sees either the old text or the new one."""
     temporary = path.with_name(path.name + ".new")
     temporary.write_text(text)
     os.replace(temporary, path)
 
 
 def suites(text: str) -> list[str]:
-    """Return the suites named in an argument, such as "noop,ladder".
+    """Return the names of suites in an argument, such as "noop,ladder".
 
-    Raises ArgumentTypeError if there is none of a name.
+    Raises:
+        ArgumentTypeError: There is no suite of that name.
     """
     names = text.split(",")
     for name in names:
@@ -527,7 +495,7 @@ def suites(text: str) -> list[str]:
 
 
 def level_numbers(text: str) -> list[int]:
-    """Return the levels named in an argument, such as "4,6".
+    """Return the levels in an argument, such as "4,6".
 
     Raises ArgumentTypeError if one does not exist.
     """
@@ -537,35 +505,39 @@ def level_numbers(text: str) -> list[int]:
         levels = []
     if not levels or not set(levels) <= set(range(1, LEVELS + 1)):
         raise argparse.ArgumentTypeError(
-            f"{text!r} are no levels; expected some of 1 to {LEVELS}, such as 4,6"
+            f"{text!r} is not a list of levels; expected some of 1 to {LEVELS}, such as 4,6"
         )
     return levels
 
 
-def main() -> None:
-    """Play the suites that were asked for, write the report, and print it."""
+def main() -> int:
+    """Play the selected suites, write the report, and print it. Return the exit code."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--n", type=int, default=FULL, help="matches of the longest measurements")
-    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument(
+        "--n", type=positive, default=FULL, help="number of matches of the longest measurements"
+    )
+    parser.add_argument("--workers", type=positive, default=1)
     parser.add_argument(
         "--only",
         type=suites,
         default=THE_TABLE,
         metavar="SUITES",
-        help="some of " + ",".join(SUITES),
+        help="suites, from " + ",".join(SUITES),
     )
     parser.add_argument(
-        "--rows", type=Path, help="keep rows there as they come, and use those that are there"
+        "--rows",
+        type=writable,
+        help="file of finished rows, which are read at the start and appended",
     )
-    parser.add_argument("--json", type=Path, help="write the whole report there")
+    parser.add_argument("--json", type=writable, help="file for the full report")
     every_level = list(range(1, LEVELS + 1))
     parser.add_argument(
         "--levels",
         type=level_numbers,
         default=every_level,
-        help="where exploits are searched, such as 4,6",
+        help="levels of the exploit search, such as 4,6",
     )
     options = parser.parse_args()
     run = Run(options.workers, options.rows, options.levels)
@@ -573,6 +545,10 @@ def main() -> None:
         rows = list(judged(run, options.n, options.only))
     except GameError as error:
         parser.exit(2, f"{error}\n")
+    except KeyboardInterrupt:
+        end_processes()
+        print("stopped; with --rows, the same command continues from here", file=sys.stderr)
+        return STOPPED
     finally:
         run.close()
     rom = hashlib.sha1((FOLDER / "rom.md").read_bytes()).hexdigest()
@@ -588,7 +564,8 @@ def main() -> None:
         }
         write(options.json, json.dumps(report, indent=1) + "\n")
     print(f"ROM {rom}, {seconds} s, {processor} s of processor time\n\n{markdown(rows)}")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

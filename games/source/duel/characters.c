@@ -1,11 +1,12 @@
-/* The numbers of the four fighters. A row of NORMALS is what all have in common; each fighter's macro bends it. */
+/* The data of the four fighters. They share NORMALS, which the macro's arguments adjust for each. */
 #include "characters.h"
 #include "build/art.h"
 
 /* clang-format off */
 
-/* startup + s, damage + d, reach + r. A light attack is quick and safe, a heavy one is long: who sees it begin
-   and blocks has time to answer. The crouching heavy punch looks up (anti-air), the crouching heavy kick sweeps. */
+/* s, d and r are added to start-up, damage and reach. Light attacks are fast and safe; heavy ones are
+   long enough to be seen, blocked and punished. The crouching heavy punch is an anti-air, the crouching
+   heavy kick a sweep. */
 #define NORMALS(s, d, r) \
     {0}, \
     /*  start  act rec  damage   reach  bottom top  hit blk push flags                          poses */ \
@@ -28,12 +29,12 @@
     { 5,      12,  4,  12 + (d), 40 + (r),  0, 40,  16, 12,  46, HIT_HIGH | HIT_IN_AIR,          POSE_JUMP,         POSE_JUMP_KICK }, \
     { 6,       9,  4,  15 + (d), 44 + (r),  0, 40,  20, 14,  56, HIT_HIGH | HIT_IN_AIR,          POSE_JUMP,         POSE_JUMP_KICK }
 
-/* The throw's frames are those of the whole throw; it needs no reach of its own. */
+/* The frames are those of the whole throw. Its reach is the character's throw_range. */
 #define THROW(damage) {4, 1, 34, damage, 0, 0, 0, 0, 0, 0, HIT_KNOCKS_DOWN, POSE_GRAB, POSE_THROW}
-/* startup frames before the projectile leaves; damage and stun are the projectile's */
+/* startup: frames before the projectile is released. Damage and stun are the projectile's. */
 #define PROJECTILE(startup, recovery, damage) \
     {startup, 1, recovery, damage, 0, 36, 56, 19, 15, 56, HIT_CHIPS, POSE_CAST_BACK, POSE_CAST}
-/* The first RISING_SAFE frames cannot be hit; what follows can. */
+/* Invulnerable for the first RISING_SAFE frames only. */
 #define RISING(startup, active, recovery, damage, reach) \
     {startup, active, recovery, damage, reach, 10, 84, 24, 18, 60, HIT_KNOCKS_DOWN | HIT_CHIPS, POSE_CROUCH, POSE_RISE}
 

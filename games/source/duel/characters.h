@@ -1,4 +1,4 @@
-/* The four fighters as data: how they move, and what each of their moves does. */
+/* The four fighters as data: movement and frame data. */
 #ifndef CHARACTERS_H
 #define CHARACTERS_H
 
@@ -10,7 +10,7 @@ enum { KAZE, BRON, MIRA, TARN, CHARACTERS };
 #define SUBPIXELS 16
 #define PIXELS(n) ((n) * SUBPIXELS)
 
-/* Six buttons, from the light punch to the heavy kick; a posture's first move plus the button is the move. */
+/* The six attack buttons; a move's number is the first move of its posture plus the button. */
 enum { LIGHT_PUNCH, MEDIUM_PUNCH, HEAVY_PUNCH, LIGHT_KICK, MEDIUM_KICK, HEAVY_KICK, BUTTONS };
 
 enum {
@@ -28,19 +28,19 @@ enum {
     HIT_LOW = 1,        /* must be blocked crouching */
     HIT_HIGH = 2,       /* must be blocked standing */
     HIT_KNOCKS_DOWN = 4,
-    HIT_CHIPS = 8,      /* a block lets an eighth of the damage through */
-    HIT_IN_AIR = 16,    /* the move is made in the air and ends with the landing */
+    HIT_CHIPS = 8,      /* deals an eighth of its damage when blocked */
+    HIT_IN_AIR = 16,    /* made in the air; ends on landing */
 };
 
 struct move {
     u8 startup;     /* frames before it can hit */
-    u8 active;      /* frames in which it can */
-    u8 recovery;    /* frames after that until its owner is free */
+    u8 active;      /* frames in which it can hit */
+    u8 recovery;    /* frames after that until its owner can act */
     u8 damage;
-    u8 reach;       /* pixels in front of its owner's middle */
-    u8 bottom, top; /* the band it hits, pixels above its owner's feet */
+    u8 reach;       /* pixels in front of its owner's centre */
+    u8 bottom, top; /* vertical range of the hitbox, pixels above its owner's feet */
     u8 hit_stun, block_stun;
-    u8 push;        /* speed at which who was hit slides back at first */
+    u8 push;        /* initial speed of the push-back, subpixels per frame */
     u8 flags;
     u8 windup_pose, strike_pose;
 };
@@ -51,7 +51,7 @@ struct character {
     u8 jump_sideways;
     u8 jump_up;
     u8 projectile_speed;
-    u8 throw_range;  /* pixels between the two middles */
+    u8 throw_range;  /* pixels between the two centres */
     u8 weight;       /* damage taken, in 64ths */
     struct move moves[MOVES];
 };

@@ -2,29 +2,29 @@
 
 #include "habits.h"
 
-#define QUICK_BELOW 16 /* frames of reaction */
+#define QUICK_BELOW 16 /* frames of reaction time */
 #define INSTANT_BELOW 6
 #define MOST_WORTH 96
-#define REMEMBERED 120 /* frames after which a choice has nothing to do with what happens */
-#define AT_ONCE 2      /* frames before which it has not done anything yet */
+#define REMEMBERED 120 /* frames after which a choice gets no more credit */
+#define AT_ONCE 2      /* frames before which it cannot have had any effect */
 #define IMPATIENCE 1
-#define PATIENCE 320   /* frames without a blow after which it tries something else */
+#define PATIENCE 320   /* frames without a hit after which every choice loses worth */
 #define BOREDOM 3
-#define CHIP 2         /* damage that comes through a guard, at most: nothing to learn from */
+#define CHIP 2         /* greatest chip damage: changes up to this are not learned from */
 
-/* 2 to the power of n + x / 16, in 1/64, for x from 0 to 15. */
+/* 64 * 2^(n + x / 16), for x from 0 to 15. */
 #define OCTAVE(n) \
     64u << (n), 67u << (n), 70u << (n), 73u << (n), 76u << (n), 79u << (n), 83u << (n), 87u << (n), \
     91u << (n), 95u << (n), 99u << (n), 103u << (n), 108u << (n), 112u << (n), 117u << (n), 123u << (n)
 
-/* By logarithm. A table, because the console shifts by a variable number of bits one bit at a time. */
+/* By logarithm. A table, because the 68000 shifts one bit at a time. */
 static const u32 weights[] = {
     OCTAVE(0), OCTAVE(1), OCTAVE(2), OCTAVE(3), OCTAVE(4), OCTAVE(5),
     OCTAVE(6), OCTAVE(7), OCTAVE(8), OCTAVE(9), OCTAVE(10), OCTAVE(11),
 };
 #define GREATEST (s16)(sizeof weights / sizeof *weights - 1)
 
-/* The greatest weight is that of the best option; what is so much worse that it is outside of the table has the least. */
+/* The best option has the greatest weight; options too far below it for the table have the least. */
 static u32 weight_of(s16 logarithm, s16 best)
 {
     s16 at = (s16)(GREATEST + logarithm - best);
@@ -44,7 +44,7 @@ u16 circumstances_of(const struct mind *mind, const struct view *view)
     return (u16)(is_case | 1 << (AS_KAZE + view->me->character));
 }
 
-/* A number from 0 to below `limit`, by multiplications of 16 bits: the console has no longer ones. */
+/* A random number from 0 to limit - 1, by 16-bit multiplications: the 68000 has no wider ones. */
 static u32 draw_below(struct mind *mind, u32 limit)
 {
     u16 chance = (u16)(draw(mind) >> 8), finer = (u16)(draw(mind) >> 8);
@@ -52,7 +52,7 @@ static u32 draw_below(struct mind *mind, u32 limit)
     return (u32)chance * high + ((u32)chance * low >> 16) + ((u32)finer * high >> 16);
 }
 
-/* Write the logarithm of each option's weight. */
+/* Compute the logarithm of each option's weight. */
 static void weigh(const struct mind *mind, u8 situation, s16 logarithms[MOST_OPTIONS])
 {
     const struct options *options = &tactics[situation];
@@ -142,7 +142,7 @@ void learn(struct mind *mind, s16 gained, u16 then, u8 rate)
             return;
         if (ago >= AT_ONCE) {
             credit(mind, choice, (s16)(gained * rate / 16));
-            rate = (u8)(rate * 3 / 4); /* what was chosen before it has a smaller part in what happens */
+            rate = (u8)(rate * 3 / 4); /* earlier choices get less credit */
         }
         at = (u8)((at - 1) & (TRAIL - 1));
     }

@@ -1,18 +1,18 @@
-/* Which of its options an opponent chooses, and what it learns from what comes of it. */
+/* How an opponent chooses among its options, and how it learns from the results. */
 #ifndef CHOOSING_H
 #define CHOOSING_H
 
 #include "situations.h"
 
-/* What is the case, beside the situation; a bit for each circumstance. */
+/* The circumstances that hold besides the situation; a bit for each. */
 u16 circumstances_of(const struct mind *mind, const struct view *view);
-/* Draw an option by the tables and by what each has brought in this match. */
+/* Draw an option by weight: the table's, and the worth learned in this match. */
 u8 choose_option(struct mind *mind, u8 situation);
-/* Draw any of the options. */
+/* Draw an option uniformly. */
 u8 any_option(struct mind *mind, u8 situation);
-/* Remember a choice. Who is behind loses patience with deeds that only wait. */
+/* Record a choice. Its worth sinks if it only waits while the fighter is behind, and after a long time without a hit. */
 void note_choice(struct mind *mind, u8 situation, u8 option, u8 is_behind);
-/* Put health gained, or lost if negative, down to what was being done on frame `then`. `rate` is in sixteenths of worth per point. */
+/* Credit a change of health on frame `then` to the choices before it. `rate` is in sixteenths of worth per point. */
 void learn(struct mind *mind, s16 gained, u16 then, u8 rate);
 
 #endif

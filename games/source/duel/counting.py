@@ -1,5 +1,5 @@
-"""The counts of matches: rows with a share of victories and its bounds,
-and the limits that they have to keep.
+"""Statistics of matches: rows with a share of wins and its confidence interval,
+and their limits.
 """
 
 from __future__ import annotations
@@ -16,18 +16,21 @@ from games.source.duel.matches import FRAMES_A_SECOND, Result
 Row = dict[str, Any]
 
 SECONDS = (40, 150)
-"""A match of this length is neither short nor long."""
+"""The bounds of a usual length of a match, in seconds."""
 KINDS = 3
-"""The number of kinds of move, from each side, that make a match varied."""
+"""The number of different moves that both sides must land in a varied match."""
+ENOUGH = 300
+"""The number of different matches that is enough for a verdict, however many more were wanted:
+a player that always does the same has fewer to offer."""
 
 
 def wilson(won: int, played: int, z: float = 1.959964) -> tuple[float, float]:
-    """Return the Wilson interval of a share.
+    """Return the lower and upper bound of the Wilson score interval of a share.
 
     Args:
-        won: How many matches were won.
-        played: How many were played; with 0 the interval is from 0 to 1.
-        z: The quantile of the normal distribution; the default is that of a 95 % interval.
+        won: The number of matches won.
+        played: The number of matches played; with 0, the interval is from 0 to 1.
+        z: The quantile of the normal distribution; the default is for a 95 % interval.
 
     Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference,
         1927.
@@ -46,9 +49,9 @@ def wilson(won: int, played: int, z: float = 1.959964) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Limit:
-    """Bounds for the whole interval of a share; with `most` 0 not a single match may be won.
+    """Bounds for the whole confidence interval of a share; with `most` 0, no match may be won.
 
-    A row with fewer different matches than were wanted does not meet it.
+    A row with fewer different matches than wanted does not meet its limit, unless it has ENOUGH.
     """
 
     least: float = 0.0
@@ -56,7 +59,7 @@ class Limit:
 
     def met(self, row: Row) -> bool:
         """Return True if a row meets the limit."""
-        if row["n"] < row["wanted"]:
+        if row["n"] < min(row["wanted"], ENOUGH):
             return False
         if self.most == 0:
             return bool(row["won"] == 0)
@@ -73,19 +76,14 @@ class Limit:
 
 
 def outcome_of(row: Row, limit: Limit | None) -> dict[str, Any]:
-    """Return what a row says of its limit: its text, and whether it is met.
-
-    Without a limit they are "" and None.
-    """
+    """Return `limit`, the text of a limit, and `met`; without a limit these are "" and None."""
     if limit is None:
         return {"limit": "", "met": None}
     return {"limit": str(limit), "met": limit.met(row)}
 
 
 def different(results: Iterable[Result]) -> list[Result]:
-    """Return the results without repetitions: of several with the same trajectory, the last,
-    in the place of the first.
-    """
+    """Return one result for each trajectory: the last, at the position of the first."""
     by_trajectory: dict[str, Result] = {}
     for result in results:
         by_trajectory[result.trajectory] = result
@@ -97,8 +95,8 @@ def row_of(what: str, results: Iterable[Result], wanted: int = 0) -> Row:
 
     Args:
         what: The name of the row.
-        results: All matches that were played, at least one.
-        wanted: The number of different matches to count, the first ones; 0 counts all of them.
+        results: The results of all matches played, at least one.
+        wanted: The number of different matches that count, from the first on; 0 for all.
     """
     every = list(results)
     distinct = different(every)
@@ -113,7 +111,6 @@ def row_of(what: str, results: Iterable[Result], wanted: int = 0) -> Row:
         duration = result.frames / FRAMES_A_SECOND
         seconds.append(duration)
         total["won"] += result.won
-        total["by_clock"] += result.won_by_clock
         total["drawn"] += result.drawn
         total["long_enough"] += duration >= SECONDS[0]
         total["short_enough"] += duration <= SECONDS[1]
@@ -135,7 +132,7 @@ def row_of(what: str, results: Iterable[Result], wanted: int = 0) -> Row:
     played, won = len(counted), total["won"]
     low, high = wilson(won, played)
     return {
-        "what": what, "n": played, "wanted": wanted, "won": won, "by_clock": total["by_clock"],
+        "what": what, "n": played, "wanted": wanted, "won": won,
         "share": won / played, "low": low, "high": high,
         "drawn": total["drawn"], "repeated": len(every) - len(distinct),
         "median_s": round(median(seconds), 1),

@@ -1,11 +1,11 @@
 #include "deeds.h"
 
-#define BLOCK_PUSHES 9       /* pixels, about: how far a blocked heavy blow sends back */
-#define RISING_INPUT 4       /* frames from its first direction to its button */
-#define RISING_FLIES (2 * RISING_SPEED_UP / GRAVITY) /* frames */
-#define ANY_STARTUP 99       /* more frames than any attack needs to begin */
-#define HELD_AHEAD 30        /* pixels before its owner at which a projectile begins */
-#define JUMP_BEFORE 26       /* frames before a projectile would be here, to leap over it and on */
+#define BLOCK_PUSHES 9       /* pixels: approximate push-back of a blocked heavy attack */
+#define RISING_INPUT 4       /* frames from the first direction of its motion to the button */
+#define RISING_FLIES (2 * RISING_SPEED_UP / GRAVITY) /* frames in the air */
+#define ANY_STARTUP 99       /* longer than the start-up of any attack */
+#define HELD_AHEAD 30        /* pixels in front of its owner at which a projectile appears */
+#define JUMP_BEFORE 26       /* frames before its arrival at which to jump over a projectile */
 
 #define UNUSED __attribute__((unused))
 
@@ -28,22 +28,22 @@ static void add_rising(struct mind *mind)
     add(mind, BACK | DOWN, 0, 8);
 }
 
-/* Frames in which somebody at this speed, in subpixels a frame, covers so many pixels. Unsigned words, because the console
-   divides those itself, and signed ones by calling. */
+/* Frames in which `speed`, in subpixels per frame, covers `way` pixels. In unsigned words, because the
+   68000 divides those itself, while a signed division would call a function. */
 static s16 frames_for(s16 way, u16 speed)
 {
     u16 subpixels = way > 0 ? (u16)(way * SUBPIXELS) : 0;
     return (s16)(u16)(subpixels / speed);
 }
 
-/* ---- which attack ---- */
+/* ---- attacks ---- */
 
 struct option {
     u8 move, way;
     u16 button;
 };
 
-/* Answers to a recovery, the best first. */
+/* Attacks that punish a recovery, the best first. */
 static const struct option punishers[] = {
     {MOVE_CROUCHING + HEAVY_KICK, DOWN, PAD_C},
     {MOVE_STANDING + HEAVY_KICK, 0, PAD_C},
@@ -55,7 +55,7 @@ static const struct option punishers[] = {
 };
 #define PUNISHERS (sizeof punishers / sizeof *punishers)
 
-/* What reaches far. */
+/* Attacks with a long reach. */
 static const struct option pokes[] = {
     {MOVE_STANDING + MEDIUM_KICK, 0, PAD_B},
     {MOVE_CROUCHING + MEDIUM_KICK, DOWN, PAD_B},
@@ -64,7 +64,7 @@ static const struct option pokes[] = {
 };
 #define POKES (sizeof pokes / sizeof *pokes)
 
-/* Plan, after what is planned, the best answer that is quick enough and reaches; false if there is none. */
+/* Append the best punish that is fast enough and in reach to the plan; false if there is none. */
 static u8 punish(struct mind *mind, const struct seen_fighter *me, s16 gap, s16 frames)
 {
     for (u8 i = 0; i < PUNISHERS; i++) {
@@ -79,7 +79,7 @@ static u8 punish(struct mind *mind, const struct seen_fighter *me, s16 gap, s16 
 
 /* ---- deeds ---- */
 
-/* Hit back as soon as it can, with the heaviest that reaches from where the blow has pushed it. */
+/* Hit back as soon as the stun ends, with the strongest attack that reaches after the push-back. */
 static void strike_back(struct mind *mind, const struct view *view)
 {
     s16 slides = (s16)((view->me->vx * view->me->vx) >> 7);
@@ -103,19 +103,19 @@ static void add_leap(struct mind *mind, u8 flies)
     add(mind, BACK | DOWN, 0, 6);
 }
 
-/* Strike in the middle of the flight: first, but the other is free again before it lands. */
+/* Attack in the middle of the jump: early, but the other fighter can act before the landing. */
 static void leap(struct mind *mind, UNUSED const struct view *view)
 {
     add_leap(mind, (u8)(20 + below(mind, 6)));
 }
 
-/* Strike at the end of the flight: who is hit or guards is not free before it lands. */
+/* Attack at the end of the jump: the other fighter is in hit or block stun until the landing. */
 static void leap_late(struct mind *mind, UNUSED const struct view *view)
 {
     add_leap(mind, (u8)(26 + below(mind, 6)));
 }
 
-/* Walk, at most so many frames, to where it can throw. From further away the same buttons are a blow. */
+/* Walk to throwing range, for at most `most` frames, and throw. Out of range, the same buttons are an attack. */
 static void walk_and_throw(struct mind *mind, const struct view *view, s16 most)
 {
     const struct character *c = character_seen(view->me);
@@ -144,7 +144,7 @@ static void poke(struct mind *mind, const struct view *view)
     press(mind, o->way, o->button);
 }
 
-/* It walks towards me: begin the attack that will meet it at its full reach. */
+/* The other fighter walks in: begin the attack that will hit it at full reach. */
 static void meet(struct mind *mind, const struct view *view)
 {
     for (u8 i = 0; view->closing > 0 && i < POKES; i++) {
@@ -160,7 +160,7 @@ static void meet(struct mind *mind, const struct view *view)
     hold(mind, BACK | DOWN, 5);
 }
 
-/* A rising attack: guard, go to where it comes down, and hit before its owner can move again. */
+/* Against a rising attack: block, walk to where it lands, and hit during its recovery. */
 static void punish_rising(struct mind *mind, const struct view *view)
 {
     const struct character *c = character_seen(view->me);
@@ -185,7 +185,7 @@ static void punish_rising(struct mind *mind, const struct view *view)
     press(mind, 0, PAD_C);
 }
 
-/* Guard until what it does is over, then hit into what is left of it. */
+/* Block until an attack is over, then hit during its recovery. */
 static void guard_and_punish(struct mind *mind, const struct view *view)
 {
     const struct move *move = move_seen(view->it, view->it->move);
@@ -204,7 +204,7 @@ static void guard_and_punish(struct mind *mind, const struct view *view)
         press(mind, DOWN, advantage > 10 ? PAD_C : PAD_B);
 }
 
-/* Hit into a recovery: one that was blocked or one that missed. */
+/* Hit during the recovery of an attack that was blocked or has missed. */
 static void punish_now(struct mind *mind, const struct view *view)
 {
     const struct move *move = move_seen(view->it, view->it->move);
@@ -229,12 +229,12 @@ static void punish_now(struct mind *mind, const struct view *view)
     }
 }
 
-/* A projectile arrives in so many frames; it is met walking if `walks`. */
+/* Frames until a projectile arrives, standing or walking towards it. */
 static s16 arrives_in(const struct view *view, u8 walks)
 {
     u16 mine = walks ? character_seen(view->me)->walk_forward : 0;
     s16 flies = view->it->projectile_speed;
-    if (flies == 0) { /* it is still in its owner's hands */
+    if (flies == 0) { /* not released yet */
         u16 speed = character_seen(view->it)->projectile_speed;
         s16 wait = (s16)(move_seen(view->it, MOVE_PROJECTILE)->startup - view->it->frame - view->reaction);
         s16 from = (s16)(distance(view->it->x, view->me->x) - HELD_AHEAD - BODY_HALF);
@@ -257,7 +257,7 @@ static void receive_shot(struct mind *mind, const struct view *view, u8 walks)
         hold(mind, FORWARD, 6);
 }
 
-/* Leap so that it passes below; if it is too late for that, guard. */
+/* Jump over a projectile; block if it is too late for that. */
 static void jump_shot(struct mind *mind, const struct view *view)
 {
     s16 wait = (s16)(arrives_in(view, 0) - JUMP_BEFORE);
@@ -271,7 +271,7 @@ static void jump_shot(struct mind *mind, const struct view *view)
     press(mind, 0, PAD_C);
 }
 
-/* Be where a sweep just reaches who gets up, and it cannot throw; then sweep. */
+/* Go to where a sweep just reaches the fighter that gets up, out of its throwing range; then sweep. */
 static void sweep_again(struct mind *mind, const struct view *view)
 {
     const struct character *c = character_seen(view->me);
@@ -291,7 +291,7 @@ static void sweep_again(struct mind *mind, const struct view *view)
     press(mind, DOWN, PAD_C);
 }
 
-/* Keep just out of its reach, guarding: what it does from there misses. */
+/* Stay just out of reach and block, so that attacks miss. */
 static void hover(struct mind *mind, const struct view *view)
 {
     const struct character *c = character_seen(view->me);
@@ -305,7 +305,7 @@ static void hover(struct mind *mind, const struct view *view)
     hold(mind, BACK | DOWN, 4 + below(mind, 5));
 }
 
-/* Stand at reach of who gets up, and guard until it has done something. */
+/* Go within reach of the fighter that gets up, and block for a while. */
 static void stand_by(struct mind *mind, const struct view *view)
 {
     s16 walk = frames_for((s16)(view->gap - 66), character_seen(view->me)->walk_forward);
@@ -313,13 +313,13 @@ static void stand_by(struct mind *mind, const struct view *view)
     hold(mind, BACK | DOWN, 10);
 }
 
-/* Guard crouching for a while. */
+/* Block crouching for a while. */
 static void stay_low(struct mind *mind, UNUSED const struct view *view)
 {
     hold(mind, BACK | DOWN, 6 + below(mind, 12));
 }
 
-/* Guard standing, until a jump is over. */
+/* Block standing, until a jump is over. */
 static void stay_high(struct mind *mind, const struct view *view)
 {
     hold(mind, BACK, view->to_landing > 0 ? view->to_landing + 6 : 6 + below(mind, 8));
@@ -330,7 +330,7 @@ static void walk_in(struct mind *mind, const struct view *view)
     hold(mind, FORWARD, view->gap > OUT_OF_A_JUMP ? 8 + below(mind, 14) : 4 + below(mind, 8));
 }
 
-/* A few steps, then guard. */
+/* Walk in a little, then block. */
 static void creep_in(struct mind *mind, UNUSED const struct view *view)
 {
     hold(mind, FORWARD, 3 + below(mind, 4));
@@ -342,7 +342,7 @@ static void walk_out(struct mind *mind, UNUSED const struct view *view)
     hold(mind, BACK, 8 + below(mind, 8));
 }
 
-/* Show up within reach, and be gone. */
+/* Step into reach and back out, to draw an attack. */
 static void bait(struct mind *mind, UNUSED const struct view *view)
 {
     hold(mind, FORWARD, 3 + below(mind, 4));
@@ -350,7 +350,7 @@ static void bait(struct mind *mind, UNUSED const struct view *view)
     hold(mind, BACK | DOWN, 8);
 }
 
-/* Jump away. */
+/* Jump back. */
 static void hop_out(struct mind *mind, UNUSED const struct view *view)
 {
     add(mind, UP | BACK, 0, 5);
@@ -405,7 +405,7 @@ static void shoot(struct mind *mind, UNUSED const struct view *view)
     add_projectile(mind);
 }
 
-/* Be in the middle of it when the jump comes down. */
+/* Time the active frames for the end of the jump. */
 static void uppercut_landing(struct mind *mind, const struct view *view)
 {
     hold(mind, BACK, view->to_landing - 17);

@@ -1,10 +1,10 @@
-/* What each deed means on the pad. */
+/* The deeds, which are the opponent's responses, as inputs on its pad. */
 #ifndef DEEDS_H
 #define DEEDS_H
 
 #include "situations.h"
 
-/* Plan a deed in place of what was planned. */
+/* Replace the plan by the steps of a deed. */
 void do_deed(struct mind *mind, const struct view *view, u8 deed);
 
 #endif

@@ -1,8 +1,8 @@
 #include "fighter.h"
 #include "published.h"
 
-#define BEFORE_JUMP 3      /* frames on the ground before a jump */
-#define FALL_UP 84         /* how fast a knocked-down fighter goes up at first */
+#define BEFORE_JUMP 3      /* start-up frames of a jump */
+#define FALL_UP 84         /* initial upward speed of a knock-down, subpixels per frame */
 #define FRICTION 4
 #define RISING_SAFE 5
 #define PROJECTILE_HEIGHT PIXELS(46)
@@ -42,7 +42,7 @@ static void begin_move(struct fighter *f, u8 move)
     }
 }
 
-/* The first of the six buttons whose press waits; BUTTONS if none does. */
+/* The first of the six buttons that is in the input buffer; BUTTONS if none is. */
 static u8 waiting_button(const struct fighter *f)
 {
     u8 button = 0;
@@ -111,7 +111,7 @@ static void land(struct fighter *f)
     f->vx = f->vy = 0;
 }
 
-/* One frame of flight; true once it is over. */
+/* Advance a flight by one frame; true on landing. */
 static u8 fly(struct fighter *f)
 {
     f->x += f->vx;

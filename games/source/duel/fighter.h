@@ -1,4 +1,4 @@
-/* One fighter: what it is doing, and how its pad changes that. Who hits whom is decided in rules.c. */
+/* One fighter: a state machine driven by its pad. Hits are resolved in rules.c. */
 #ifndef FIGHTER_H
 #define FIGHTER_H
 
@@ -12,33 +12,33 @@
 #define LEFT_WALL PIXELS(28)
 #define RIGHT_WALL PIXELS(484)
 #define MIDDLE PIXELS(256)
-#define BODY_WIDTH 32        /* pixels two middles keep apart */
-#define BODY_HALF 15         /* pixels from a middle within which it can be hit */
+#define BODY_WIDTH 32        /* pixels: least distance between the two centres */
+#define BODY_HALF 15         /* pixels: half the width of the hurtbox */
 #define STAND_HEIGHT 70
 #define CROUCH_HEIGHT 46
 #define VIEW_WIDTH 320
 #define SIDES 2
-#define LIES_FOR 26          /* frames on the ground after a fall */
+#define LIES_FOR 26          /* frames on the ground after a knock-down */
 #define STANDS_UP_FOR 12
-#define GRAVITY 6            /* subpixels a frame, of each frame of a flight */
-#define RISING_SPEED_UP 96   /* subpixels a frame, of the rising attack */
+#define GRAVITY 6            /* subpixels per frame, added to vy on each frame in the air */
+#define RISING_SPEED_UP 96   /* subpixels per frame, of the rising attack */
 #define RISING_SPEED_FORWARD 26
-#define STOPS_BLOCKED 4      /* frames both stand still after a blow that was blocked */
-#define LANDS_FOR 7          /* frames after a jump with an attack in which its owner takes no orders */
-#define SAFE_AFTER 6         /* frames after standing up in which nothing hits */
+#define STOPS_BLOCKED 4      /* frames of hit stop after a blocked attack */
+#define LANDS_FOR 7          /* frames of landing recovery after a jumping attack */
+#define SAFE_AFTER 6         /* invulnerable frames after getting up */
 
 enum fighter_state {
-    FREE,      /* on the ground, takes orders */
-    RISING_UP, /* the few frames before a jump leaves the ground */
+    FREE,      /* on the ground, can act */
+    RISING_UP, /* start-up of a jump, still on the ground */
     AIR,
-    LANDING,   /* the few frames after a jump with an attack */
-    ATTACK,    /* on the ground; also the throw, the projectile and the rising attack */
+    LANDING,   /* recovery after a jumping attack */
+    ATTACK,    /* begun on the ground; also the throw, the projectile and the rising attack */
     HIT,
     BLOCK,
     FALLING,   /* knocked down, still in the air */
     LYING,
     STANDING_UP,
-    HELD,      /* in the other's throw */
+    HELD,      /* by the other fighter's throw */
     WON,
 };
 
@@ -55,33 +55,33 @@ struct fighter {
     u8 faces_right;
     u8 crouches;
     enum fighter_state state;
-    u8 move;          /* MOVE_NONE unless one is being made */
-    u8 frame;         /* frames of the state or of the move that have passed */
-    u8 has_hit;       /* the move in progress has met the other fighter */
+    u8 move;          /* the move in progress, or MOVE_NONE */
+    u8 frame;         /* frames since the state or the move began */
+    u8 has_hit;       /* the move in progress was hit with or blocked */
     u8 stun;          /* frames left of HIT or BLOCK */
-    u8 safe;          /* frames left in which nothing hits or grabs: getting up */
-    u8 walks;         /* counts walking frames, for the picture */
+    u8 safe;          /* invulnerable frames left after getting up */
+    u8 walks;         /* counts walking frames, for the animation */
     struct input input;
     struct projectile projectile;
     u32 landed;
 };
 
-/* What a fighter goes by of the other. */
+/* What a fighter's step needs to know about the other fighter. */
 struct target {
     s16 x;
     u8 grabbable;
 };
 
 void fighter_place(struct fighter *f, s16 x, u8 faces_right);
-/* One frame of a fighter's own doing. Its input has been taken already. */
+/* Advance a fighter by one frame. Its input must have been taken already. */
 void fighter_step(struct fighter *f, struct target other);
 void fighter_fall(struct fighter *f, s16 speed);
 u16 fighter_status(const struct fighter *f);
 u8 fighter_actionable(const struct fighter *f);
 u8 fighter_grabbable(const struct fighter *f);
-/* True on the frames of a rising attack that nothing hits. */
+/* True on the invulnerable frames of a rising attack. */
 u8 fighter_untouchable(const struct fighter *f);
-/* True if it would block a hit with these flags that comes now. */
+/* True if it would block a hit with these flags on this frame. */
 u8 fighter_guards(const struct fighter *f, const struct fighter *other, u8 flags);
 
 static inline const struct character *character_of(const struct fighter *f) { return &characters[f->character]; }

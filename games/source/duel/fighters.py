@@ -1,8 +1,8 @@
-"""Players for Duel that are no learners: scripted styles, rushers, random actions,
+"""Players for Duel that do not learn: scripted styles, rushers, random actions,
 the scripted teacher.
 
-Each reads only variables of the shared Street Fighter II map, and the styles see them LATE frames
-late. A player is asked once a frame and answers with the names of the held buttons.
+Each reads only variables of the shared Street Fighter II map; the styles see them with a delay of
+LATE frames. A player is called once per frame, and returns the names of the buttons to hold.
 """
 
 from __future__ import annotations
@@ -26,13 +26,10 @@ Variables = Mapping[str, int]
 
 
 class Player(Protocol):
-    """A player that can hold a pad.
-
-    One with the attribute `sees` = False never looks at the variables.
-    """
+    """A player of a pad. One with the attribute `sees` = False never looks at the variables."""
 
     def reset(self, seed: int) -> None:
-        """Begin a match; all chance comes from the seed."""
+        """Begin a match. All randomness comes from the seed."""
 
     def pad(self, variables: Variables) -> Pad:
         """Return the names of the buttons to hold on the next frame,
@@ -42,9 +39,7 @@ class Player(Protocol):
 
 
 def actions() -> list[list[Pad]]:
-    """Return the 44 actions of the table: for each its frames of held buttons,
-    the last of which is held on.
-    """
+    """Return for each of the 44 actions the buttons of its frames, the last of which stay held."""
     table: list[list[Pad]] = []
     for rows in _table().values():
         table.append([_buttons(row) for row in rows])
@@ -52,7 +47,7 @@ def actions() -> list[list[Pad]]:
 
 
 def action_names() -> list[str]:
-    """Return the names of the 44 actions in their order."""
+    """Return the names of the 44 actions, in order."""
     return list(_table())
 
 
@@ -62,7 +57,7 @@ def _buttons(held: str) -> Pad:
 
 
 def _table() -> dict[str, list[str]]:
-    """Return the table of the file beside the game."""
+    """Return the table of the game's actions.json."""
     table: dict[str, list[str]] = json.loads((FOLDER / "actions.json").read_text())["actions"]
     return table
 
@@ -72,7 +67,7 @@ class TablePlayer:
     """A player that begins an action of the table every `interval` frames."""
 
     choose: Callable[[random.Random, int], int]
-    """Choose the number of an action, given how many were chosen before."""
+    """Choose the number of an action, given a generator and the number of earlier choices."""
     interval: int = 8
     sees: bool = False
 
@@ -105,24 +100,24 @@ class Nothing:
 
 @dataclass
 class Rusher:
-    """A player that walks up, or jumps in on some of the steps, and presses attack after attack.
+    """A player that walks up, or sometimes jumps in, and attacks without end.
 
-    It never guards, and looks only at the positions of the two.
+    It never blocks, and looks only at the positions of both fighters.
     """
 
     near: int = 62
-    """The distance in pixels from which on it attacks."""
+    """The distance in pixels up to which it attacks."""
     jumps: float = 0.0
-    """The share of its steps that are jumps with a kick."""
+    """The probability that it jumps in with a kick instead of walking for 4 frames."""
     buttons: str = "XYZABC"
     ways: Sequence[str] = ("", "F", "DOWN")
-    """The directions that are held with a button; F is forward."""
+    """The directions held with a button; F is forward."""
     press: tuple[int, int] = (3, 3)
     """Fewest and most frames for which a button is held."""
     pause: tuple[int, int] = (5, 5)
-    """Fewest and most frames from one button to the next."""
+    """Fewest and most frames between two buttons."""
     between: str = ""
-    """The buttons that are held in the pause."""
+    """The buttons held in the pause."""
     plan: list[tuple[str, int]] = field(default_factory=list)
 
     def reset(self, seed: int) -> None:
@@ -144,15 +139,15 @@ class Rusher:
         return held
 
     def hold(self) -> None:
-        """Hold the first buttons of the plan,
-        with F as the side on which the enemy stood when the plan was made.
+        """Hold the first buttons of the plan;
+        F is the side on which the enemy was when the plan was made.
         """
         held, _ = self.plan[0]
         facing = {"F": self.ahead}
         self.held = tuple(facing.get(name, name) for name in _buttons(held))
 
     def next_plan(self, gap: int) -> list[tuple[str, int]]:
-        """Return the next few things to hold, each with its number of frames, at least 1."""
+        """Return the next steps: the buttons to hold, and for how many frames, at least 1."""
         rng = self.random
         if gap > self.near:
             if rng.random() < self.jumps:
@@ -178,25 +173,26 @@ def style(name: str, late: int = LATE) -> Scripted:
 
 
 COOLDOWN = {"punch": 11, "kick": 12, "jump": 15}
-"""Frames after such an action before the next one, as in the first seed."""
+"""Frames from the start of such an action to the next one, as in
+models/recovery/sf2.safetensors."""
 
 
 @dataclass
 class Restricted:
-    """The scripted teacher: ScriptedStrategist's rules, with the means of a learning agent.
+    """The scripted teacher: ScriptedStrategist's rules, with the restrictions of a learning agent.
 
-    It decides every `interval` frames, unless the latest action still cools down, takes actions of
-    the table, and none of them more than twice running.
+    It decides every `interval` frames, unless its latest action is still cooling down. It takes
+    actions from the table, and none of them more than twice in a row.
     """
 
     interval: int
     late: int = 0
-    """Frames between what happens and what it sees; an agent sees the present frame."""
+    """The delay of what it sees, in frames; agents have none."""
     without: str = ""
-    """The name of a rule that is left out, to see what it is worth."""
+    """The name of a rule to leave out, for an ablation."""
 
     def __post_init__(self) -> None:
-        """Check the name of the rule. Raises ValueError if there is none of that name."""
+        """Check the name of the rule. Raises ValueError if there is no such rule."""
         names = [rule.name for rule in PATIENT]
         if self.without and self.without not in names:
             raise ValueError(
@@ -224,8 +220,8 @@ class Restricted:
         return self.held
 
     def decide(self, view: View) -> str:
-        """Return the best action of the first rule that has something to say,
-        or the next best if it was made twice running.
+        """Return the best action of the first rule that applies,
+        or the second best after two of the best.
         """
         best, second = first_choice(self.rules, view)
         chosen = best if self.latest.count(best) < 2 else second
@@ -240,7 +236,9 @@ class Restricted:
 
 @functools.cache
 def cooldown_of(action: str) -> int:
-    """Return the frames after an action of the table before the next one."""
+    """Return the number of frames from the start of an action of the table to the next,
+    at least.
+    """
     rows = _table()[action]
     pressed = set(itertools.chain.from_iterable(map(_buttons, rows)))
     if "UP" in pressed:
@@ -253,11 +251,11 @@ def cooldown_of(action: str) -> int:
 
 
 def in_table(action: str, ahead: str, back: str) -> str:
-    """Return the name in the table of an action that is told by facing.
+    """Return the table's name of an action whose directions are relative to the enemy.
 
     Args:
         action: The action, in which directions are "forward" and "back".
-        ahead: The side on which the enemy stands, "left" or "right".
+        ahead: The side on which the enemy is, "left" or "right".
         back: The other side.
     """
     if action in ("projectile", "rising"):

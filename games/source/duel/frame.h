@@ -1,6 +1,6 @@
-/* One frame of the game, whatever it runs on: what the host wrote, the menus, the opponents' pads, the rules.
+/* One frame of the game, on any platform: the host's writes, the menus, the opponents' pads, the rules.
 
-   Included once: by main.c, which draws it on the console, and by native/game.c, which does not. */
+   Each build includes it once: in main.c for the console, in native/game.c without drawing. */
 #ifndef FRAME_H
 #define FRAME_H
 
@@ -8,13 +8,13 @@
 #include "published.h"
 #include "rules.h"
 
-#define TITLE_FRAMES 360       /* the title waits so long before a demonstration */
+#define TITLE_FRAMES 360       /* from the title to a demonstration */
 #define DEMO_FRAMES 1500
 #define DEMO_LEVEL 6
 #define FIRST_SEED 0x12345678
 #define FIRST_LEVEL 3
 
-static u16 before_pad;         /* pad 1 a frame ago, for the menus */
+static u16 before_pad;         /* pad 1 on the previous frame, for the menus */
 static u16 demos, demo_frames;
 static u32 seeded_with;
 
@@ -43,7 +43,7 @@ static void new_match(void)
     opponent_new_match();
 }
 
-/* Before anything reads them. */
+/* Must run before anything reads the settings. */
 static void clamp_settings(void)
 {
     MODE = clamped(MODE, 0, MODES - 1);
@@ -68,7 +68,7 @@ static void take_settings(void)
         return;
     if (SEED != seeded_with)
         reseed(SEED);
-    /* who is fighting cannot become somebody else: until the next round begins */
+    /* no change during a round: it counts from the next introduction on */
     if (game.phase <= PHASE_INTRO)
         use_characters();
 }
@@ -122,7 +122,7 @@ static void step_select(u16 fresh)
 
 /* ---- a frame ---- */
 
-/* Of each side, the level of its opponent; 0 if somebody holds its pad. */
+/* Write the level of the computer opponent on each side, or 0 if a pad plays it. */
 static void who_plays(u8 levels[SIDES])
 {
     u16 mode = DEMO ? MODE_CPU_CPU : MODE;

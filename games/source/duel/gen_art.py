@@ -1,9 +1,9 @@
-"""Draw everything Duel shows, from code: `gen_art.py build` writes tiles.bin,
-art.c and art.h there.
+"""Draw all of Duel's pictures: `gen_art.py build` writes tiles.bin,
+art.c and art.h into the folder `build`.
 
-All of it is our own. Shapes are rasterised here with plain arithmetic, not by an imaging library,
-so that the same bytes come out whatever version of one is installed. `gen_art.py --preview FILE`
-draws all poses.
+The pictures are our own. Shapes are rasterized with plain arithmetic, not by an imaging library, so
+that the bytes do not depend on the version of a library. `gen_art.py --preview FILE` draws all
+poses.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 Point = tuple[float, float]
 Image = np.ndarray  # uint8 palette indices
 
-# A fighter's palette: its line of colour RAM is filled from characters' colours in art.c.
+# A fighter's palette. Its line of colour RAM is filled with the colours of the character in art.c.
 (
     OUTLINE, SKIN, SKIN_LIGHT, SKIN_DARK, SUIT, SUIT_LIGHT, SUIT_DARK, HAIR, HAIR_LIGHT, TRIM,
     TRIM_DARK, WHITE,
@@ -32,8 +32,8 @@ SHADES = {
 }
 
 # The joints of a pose, facing right: head, neck, hip, then elbow and hand of the far and of the
-# near arm, knee and foot of the far and of the near leg. The feet stand on y = 62; the middle is x
-# = 30.
+# near arm, knee and foot of the far and of the near leg. The feet are at y = 62, the centre at x =
+# 30.
 POSES: dict[str, list[Point]] = {
     "STAND_1": [
         (34, 11), (32, 19), (30, 37), (26, 28), (34, 26), (39, 29), (44, 22), (24, 49), (20, 61),
@@ -188,13 +188,13 @@ POSES: dict[str, list[Point]] = {
 MIDDLE, FLOOR = 30.0, 62.0
 WIDE, HIGH = 144, 112
 AT = (60, 104)
-"""The size of the canvas of a pose, and the point on it at which the fighter's middle meets the
+"""The size of a pose's canvas, and the point on it at which the fighter's centre line meets the
 floor."""
 
 
 @dataclass(frozen=True)
 class Build:
-    """The looks of a character: proportions, dress, hair, and colours of 3 bits a channel."""
+    """The looks of a character: proportions, clothes, hair, and colours of 3 bits per channel."""
 
     name: str
     width: float
@@ -483,14 +483,12 @@ def draw_pose(pose: str, build: Build) -> Image:
 
 
 def tile_words(image: Image) -> bytes:
-    """Return an 8 x 8 tile as the video chip stores it: two pixels a byte."""
+    """Return an 8 x 8 tile as the video chip stores it: two pixels per byte."""
     return bytes((image[:, 0::2] << 4 | image[:, 1::2]).astype(np.uint8).tobytes())
 
 
 def sprite_tiles(image: Image) -> bytes:
-    """Return the tiles of a picture in the order in which pieces of at most 4 x 4 tiles
-    use them: down the columns.
-    """
+    """Return the tiles of a picture, column by column within each sprite of at most 4 x 4 tiles."""
     rows, columns = image.shape[0] // 8, image.shape[1] // 8
     out: list[bytes] = []
     for top in range(0, rows, 4):
@@ -503,8 +501,8 @@ def sprite_tiles(image: Image) -> bytes:
 
 
 def trimmed(image: Image) -> tuple[int, int, Image]:
-    """Return the left and top edge, relative to AT, and the smallest part, in whole tiles,
-    that holds everything.
+    """Return the left and top edge, relative to AT,
+    and the smallest part in whole tiles that is not empty.
     """
     rows, columns = np.flatnonzero(image.any(1)), np.flatnonzero(image.any(0))
     top, left = int(rows[0]), int(columns[0])
@@ -547,7 +545,8 @@ FONT = {
     "Z": "V1248GV", "-": "000V000", "!": "4444404", ".": "0000066", ":": "0440440", "*": "4VEVA00",
     "<": "248G842", ">": "8421248",
 }  # fmt: skip
-"""Rows of five pixels, in base 32 (A is 10; J is also 17 written by hand: the two outer pixels)."""
+"""Rows of five pixels, as digits in base 32 (A is 10), except that J is 17, the two outer
+pixels."""
 
 
 def _row(code: str) -> int:
@@ -555,12 +554,12 @@ def _row(code: str) -> int:
 
 
 OUTLINE_OF_LETTERS = 2
-"""Pixels: with one, a letter's corners would stay open."""
+"""The width in pixels; 1 would leave gaps at the corners of letters."""
 
 
 def font_tiles() -> bytes:
-    """Return the tiles of the letters, each with a dark outline,
-    so that they can be read on a light background.
+    """Return the tiles of the letters, with dark outlines,
+    so that they are readable on light backgrounds.
     """
     out = []
     for rows in FONT.values():
@@ -576,9 +575,8 @@ def font_tiles() -> bytes:
 
 
 def bar_tiles() -> bytes:
-    """Return nine tiles of a health bar, with 0 to 8 full columns.
-
-    They are dark above and below, so that no letters touch it.
+    """Return nine tiles of a health bar, with 0 to 8 full columns,
+    and dark rows next to the letters.
     """
     out = []
     for full in range(9):
@@ -594,7 +592,7 @@ def bar_tiles() -> bytes:
 
 
 def mark_tiles() -> bytes:
-    """Return the tiles of the mark of a round won, and of one not won yet."""
+    """Return the tiles of the mark for a round won, and for one not won yet."""
     out = []
     y, x = np.mgrid[0:8, 0:8] - 3.5
     for colours in ((INK_YELLOW, INK_ORANGE), (8, 8)):
@@ -656,7 +654,7 @@ def picture_tiles(image: Image) -> bytes:
 
 
 def draw_spark(kind: str, frame: int) -> Image:
-    """Return a frame of a spark, u8 [32, 32]: of a "light" or "heavy" blow, or of a "block"."""
+    """Return a frame of the spark of a "light" or "heavy" hit or of a "block", u8 [32, 32]."""
     canvas = Canvas(32, 32)
     x, y = canvas.x - 15.5, canvas.y - 15.5
     far = np.sqrt(x * x + y * y)
@@ -679,7 +677,7 @@ def draw_spark(kind: str, frame: int) -> Image:
 
 
 def draw_projectile(frame: int) -> Image:
-    """Return one of the two frames of a projectile that flies to the right, u8 [24, 32]."""
+    """Return one of the two frames of a projectile flying to the right, u8 [24, 32]."""
     canvas = Canvas(32, 24)
     x, y = canvas.x - 19.5, canvas.y - 11.5
     tail, core = (15, 6) if frame else (18, 5)
@@ -699,7 +697,7 @@ def draw_projectile(frame: int) -> Image:
 
 def draw_shadow() -> Image:
     """Return the shadow of a fighter, u8 [8, 32]: every second pixel,
-    so that the floor shines through.
+    so that the floor stays visible.
     """
     canvas = Canvas(32, 8)
     x, y = (canvas.x - 15.5) / 15.5, (canvas.y - 3.5) / 3.6
@@ -722,13 +720,13 @@ def _noise(x: np.ndarray, y: np.ndarray, salt: int) -> np.ndarray:
 
 
 class Stage(Canvas):
-    """A backdrop. Colours 1..15; the lower part is the floor."""
+    """A backdrop in colours 1 to 15, whose lower part is the floor."""
 
     def __init__(self) -> None:
         super().__init__(STAGE_WIDE, STAGE_HIGH)
 
     def bands(self, edges: list[int], colours: list[int]) -> None:
-        """Draw a sky in bands, with a dithered row between two."""
+        """Draw a sky in bands, with dithered rows between them."""
         for place, colour in enumerate(colours):
             self.where((self.y >= edges[place]) & (self.y < edges[place + 1]), colour)
             if place:
@@ -743,7 +741,7 @@ class Stage(Canvas):
         )
 
     def tiled_floor(self, colours: tuple[int, int, int], plank: int) -> None:
-        """Draw the floor, in planks of so many pixels, with a light, a middle and a dark colour."""
+        """Draw the floor, in planks of `plank` pixels, with a light, a middle and a dark colour."""
         light, mid, dark = colours
         depth = self.y - HORIZON
         self.where(depth >= 0, mid)
@@ -816,7 +814,7 @@ def forest() -> tuple[Image, list[tuple[int, int, int]]]:
 
 
 PIPE = 44
-"""Foundry's pipes run, and hang, below the clock and the names."""
+"""The top of Foundry's pipes, below the clock and the names."""
 
 
 def foundry() -> tuple[Image, list[tuple[int, int, int]]]:
@@ -847,9 +845,9 @@ def foundry() -> tuple[Image, list[tuple[int, int, int]]]:
 
 
 MOON = (84, 70)
-"""Its middle: below the names, and left of what is announced."""
+"""Its centre: below the names, and left of the announcements."""
 COLUMN_TOP = 106
-"""Below what is announced."""
+"""Below the announcements."""
 
 
 def observatory() -> tuple[Image, list[tuple[int, int, int]]]:
@@ -890,7 +888,7 @@ STAGES = {"HARBOUR": harbour, "FOREST": forest, "FOUNDRY": foundry, "OBSERVATORY
 
 
 def stage_tiles(image: Image) -> tuple[bytes, list[int]]:
-    """Return the distinct tiles, and the map of the plane; a tile may be a mirrored one."""
+    """Return the different tiles, and the map of the plane, in which tiles may be mirrored."""
     known: dict[bytes, int] = {}
     tiles: list[bytes] = []
     plane: list[int] = []
@@ -911,7 +909,7 @@ def stage_tiles(image: Image) -> tuple[bytes, list[int]]:
     return b"".join(tiles), plane
 
 
-# ---- what the program gets ----
+# ---- the files for the program ----
 
 
 def colour_word(colour: tuple[int, int, int]) -> int:
@@ -921,7 +919,7 @@ def colour_word(colour: tuple[int, int, int]) -> int:
 
 
 def words(values: Iterable[int]) -> str:
-    """Return numbers as the inside of an initializer in C."""
+    """Return numbers as the content of an initializer in C."""
     return ",".join(f"0x{value:x}" for value in values)
 
 
@@ -930,7 +928,7 @@ def build_art(folder: Path) -> None:
     data = bytearray()
 
     def store(tiles: bytes) -> int:
-        """Append tiles, and return where they begin, counted in tiles."""
+        """Append tiles, and return the number of the first."""
         begin = len(data) // 32
         data.extend(tiles)
         return begin

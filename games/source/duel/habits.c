@@ -1,22 +1,22 @@
 #include "habits.h"
 
 #define UNKNOWN 64
-#define OFTEN 100        /* a habit above this is counted on */
-#define MOSTLY 150       /* most of what the other does is such */
-#define CALM_AGAIN 20    /* how often somebody attacks who has not for long */
-#define FORGETS 16       /* of 256 frames, so many take a little from the habit of attacking */
-#define LONG_MOVE 35     /* frames: it is over so late that it can be answered after being blocked */
-#define GRABBED_WITHIN 46 /* pixels */
+#define OFTEN 100        /* a habit above this is taken into account */
+#define MOSTLY 150       /* the same for those that are common in any style */
+#define CALM_AGAIN 20    /* without attacks, the habit of attacking decays down to this */
+#define FORGETS 16       /* chance of 256 on each frame that it decays by 1 */
+#define LONG_MOVE 35     /* frames from which a move can be punished after a block */
+#define GRABBED_WITHIN 46 /* pixels: throwing range */
 
 void habits_forget(struct habits *habits)
 {
     *habits = (struct habits){UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN};
 }
 
-/* One part of so many, out of 65536: the console multiplies words itself, and divides by calling. */
+/* 1 / parts in 65536ths: the 68000 multiplies words itself, but a division would call a function. */
 #define ONE_OF(parts) (u16)((65536 + (parts) - 1) / (parts))
 
-/* Move a habit towards 255 if it was seen, towards 0 if something else was, by a part of the way. */
+/* Move a habit towards 255 if it was seen, towards 0 otherwise, by this part of the difference, in 65536ths. */
 static OUT_OF_LINE void count_in(u8 *habit, u8 is_seen, u16 part)
 {
     u16 way = is_seen ? (u16)(255 - *habit) : *habit;
@@ -24,7 +24,6 @@ static OUT_OF_LINE void count_in(u8 *habit, u8 is_seen, u16 part)
     *habit = (u8)(is_seen ? *habit + step : *habit - step);
 }
 
-/* An attack has begun. */
 static void notice_attack(struct habits *habits, const struct sight *sight)
 {
     const struct seen_fighter *it = sight->it;
@@ -39,7 +38,7 @@ static void notice_attack(struct habits *habits, const struct sight *sight)
         count_in(&habits->grabbing, 0, ONE_OF(6));
 }
 
-/* By a blow: guarding is no help against a throw. */
+/* True on the frame of a hit. Throws do not count, since they cannot be blocked. */
 static u8 was_hit(const struct seen_fighter *now, const struct seen_fighter *before)
 {
     if (before->state == HELD || (now->state != HIT && now->state != FALLING))
@@ -56,7 +55,7 @@ void habits_notice(struct mind *mind, const struct sight *sight, u8 begun)
     else if (habits->attacking > CALM_AGAIN && happens(mind, FORGETS))
         habits->attacking--;
 
-    /* a shot counts once it flies, not as the blow that it begins as */
+    /* a projectile counts when it is released, not when its move begins */
     if ((begun & BLOW) && it->move == MOVE_PROJECTILE)
         begun &= (u8)~BLOW;
 

@@ -7,8 +7,8 @@
 #define BAR_ROW 2
 #define LEFT_BAR 1
 #define RIGHT_BAR 22
-#define RIGHT_NAME (RIGHT_BAR + 4) /* right of the marks of rounds won */
-#define WHO_AFTER 5                /* columns from the beginning of a name */
+#define RIGHT_NAME (RIGHT_BAR + 4) /* right of the marks for rounds won */
+#define WHO_AFTER 5                /* columns from the start of a name */
 #define LEVEL_AFTER 8
 #define CLOCK_COLUMN 19
 #define NAME_ROW 4
@@ -16,7 +16,7 @@
 #define MESSAGE_ROW 10
 #define BLINK 32 /* frames */
 
-/* What stands on the screen, so that only what changed is written. */
+/* What the screen shows, so that only changes are drawn. */
 static struct {
     u8 valid;
     u16 phase;
@@ -28,10 +28,10 @@ static struct {
 
 void hud_reset(void) { shown.valid = 0; }
 
-/* Health in pixels of a bar. */
+/* Width of the filled part of a health bar, in pixels. */
 static u8 bar_pixels(s16 hp) { return hp <= 0 ? 0 : (u8)((hp * (BAR_TILES * 8) + FULL_HP - 1) / FULL_HP); }
 
-/* Health runs out towards the clock's other side: the agent's bar empties from the left, the enemy's from the right. */
+/* The bars empty from the outside: the agent's from the left, the enemy's from the right. */
 static void draw_bar(u8 side, u8 filled)
 {
     for (u8 i = 0; i < BAR_TILES; i++) {
@@ -49,7 +49,7 @@ static void number(char *to, u8 value)
     to[2] = 0;
 }
 
-/* Two letters for any level, a blank after a single digit. */
+/* Always two characters: a single digit is followed by a space. */
 static void level_number(char *to, u8 level)
 {
     number(to, level);

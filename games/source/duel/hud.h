@@ -1,10 +1,10 @@
-/* What is written over the fight: health, clock, rounds won, score, announcements, title and selection. */
+/* The text layer: health, clock, rounds won, score, announcements, title and selection. */
 #ifndef HUD_H
 #define HUD_H
 
 #include "console.h"
 
-/* Everything anew, after the screen was cleared or another kind of screen was shown. */
+/* Redraw everything on the next call of hud_draw, because the screen was cleared. */
 void hud_reset(void);
 void hud_draw(void);
 

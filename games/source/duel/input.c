@@ -1,6 +1,6 @@
 #include "input.h"
 
-#define MOTION_FRAMES 24  /* a motion has to be done within these */
+#define MOTION_FRAMES 24  /* a motion must be completed within this many */
 
 #define WAYS (PAD_UP | PAD_DOWN | PAD_LEFT | PAD_RIGHT)
 
@@ -20,7 +20,7 @@ void input_take(struct input *input, u16 pad)
     input->ways[input->at] = (u8)(pad & WAYS);
 }
 
-/* True if the directions in `wanted` (oldest first) were held one after the other, with anything in between. */
+/* True if the directions in `wanted` (oldest first) were held in this order, with anything in between. */
 static u8 went_through(const struct input *input, const u8 *wanted, u8 count)
 {
     u8 found = 0;
@@ -36,7 +36,7 @@ u8 input_motion(const struct input *input, u8 faces_right)
     const u8 quarter[] = {PAD_DOWN, (u8)(PAD_DOWN | forward), forward};
     const u8 rising[] = {forward, PAD_DOWN, (u8)(PAD_DOWN | forward)};
     u8 now = (u8)(input->held & WAYS);
-    /* both may have been made; where the stick is now tells which one was meant */
+    /* both motions may match: the present direction tells which one was meant */
     if (now != forward && went_through(input, rising, sizeof rising))
         return MOTION_RISING;
     if (now != (PAD_DOWN | forward) && went_through(input, quarter, sizeof quarter))

@@ -1,26 +1,27 @@
-/* The frame loop: clamp what the host wrote, draw, sound, take it, read the pads, let opponents press theirs, play a frame, publish. */
+/* The frame loop: clamp what the host wrote, draw, play sounds, read the pads, play game frames, publish. */
 #include "hud.h"
 #include "opponent.h"
 #include "sound.h"
 #include "video.h"
 
 #define VIEW_HEIGHT 224
-/* A frame played along with another begins before this line, and all is over before the picture ends at VIEW_HEIGHT. The longest
-   takes 154 lines if both opponents choose, 107 if only one is there, and publishing takes 7. */
+/* A further game frame in the same console frame starts before this scan line, so that everything is done
+   by VIEW_HEIGHT, where the picture ends. The longest takes 154 lines if both opponents choose, 107 if
+   there is only one; publishing takes 7. */
 #define LATEST_LINE_OF_ONE 95
 #define LATEST_LINE_OF_TWO 55
 
-static u16 before_pad;         /* frame.h's; said here as well, since variables lie in work RAM in the order of their names' first use */
+static u16 before_pad;         /* as in frame.h; repeated here to keep the order of variables in work RAM */
 static u8 shown_stage, shown_character[SIDES], shown_screen;
-static u8 loaded, dark;        /* parts of the screen; nothing is shown */
+static u8 loaded, dark;        /* parts of the screen that are loaded; the display is off */
 
-#include "frame.h" /* after them for the same reason */
+#include "frame.h" /* here for the same reason */
 
 enum screen { SCREEN_NONE, SCREEN_TITLE, SCREEN_SELECT, SCREEN_FIGHT };
 
 /* ---- the screen ---- */
 
-/* A screen is loaded a part a frame, in the dark: no frame of the rules waits for a picture. */
+/* A screen is loaded one part per frame, with the display off, so that loading delays no game frame. */
 enum { STAGE_TILES, STAGE_TOP, STAGE_BOTTOM, TEXT, LOGO, PARTS };
 
 static void load(u8 part, u8 screen, u8 stage)
@@ -79,7 +80,7 @@ static void draw(void)
     hud_draw();
 }
 
-/* Enough of it for the longest step, before the next blank. The first frames are played in the blank before the view. */
+/* True if the longest step ends before the next vertical blank. The first frames are played in the blank before the view. */
 static u8 time_left(u8 *in_view)
 {
     u8 line = vdp_line();

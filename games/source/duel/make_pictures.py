@@ -1,4 +1,4 @@
-"""Draw the picture of Duel's README.md from the running game: `make pictures`."""
+"""Make the screenshots of Duel's README.md: `make pictures`."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def title(bench: RomBench) -> np.ndarray:
 
 
 def blow(bench: RomBench, stage: int, agent: int, enemy: int, seed: int) -> np.ndarray:
-    """Return a frame with a heavy blow in a match of two opponents on this stage, u8 [height,
-    width, 3].
+    """Return a frame with a heavy hit in a match of two computer opponents, u8 [height, width,
+    3].
     """
     bench.begin(
         mode=CPU_CPU,
@@ -45,7 +45,7 @@ def blow(bench: RomBench, stage: int, agent: int, enemy: int, seed: int) -> np.n
 
 
 def main() -> None:
-    """Write duel.png: the title, a blow on each stage, and one more, in two rows of three."""
+    """Write duel.png: the title, a hit on each stage, and one more, in two rows of three."""
     bench = RomBench()
     shots = [title(bench)]
     for stage in range(4):

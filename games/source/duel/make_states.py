@@ -1,9 +1,9 @@
-"""Make the save states and splits.json for this very ROM: `make states`.
+"""Make the save states and splits.json for the current ROM: `make states`.
 
-Every level and match-up from the start of a fight, random starts (reached by both sides playing),
-and starts for two pads; `splits.py` says which part each belongs to, and on which stage it is. Made
-again, states are of the same moments, but not the same bytes: Genesis Plus GX saves pointers of its
-own with them. The hashes in splits.json are of the committed files.
+There are states at the start of a fight for every level and match-up, states in the middle of a
+fight, and states for two pads; splits.py determines the part and the stage of each. Made again, the
+states are of the same moments, but not the same bytes, because Genesis Plus GX saves pointers with
+them. The hashes in splits.json are those of the committed files.
 """
 
 from __future__ import annotations
@@ -12,28 +12,29 @@ import gzip
 import hashlib
 import json
 import random
+from collections import defaultdict
 
 from games.source.duel import FOLDER, LEVELS
 from games.source.duel.matches import CPU_CPU, PAD_CPU, PAD_PAD, RomBench
 from games.source.duel.splits import PARTS, TRAINING, description, match_up_name
 
 INTRO_LEFT = 4
-"""Frames of "FIGHT!" left in a state of a start: what a host writes then counts from the first blow
-on."""
+"""Frames before the fight at which start states are saved, so that a host's settings apply from its
+beginning."""
 INTRO_FRAMES = 64
 FIRST_SEED = 0x12345678
 RANDOM_STARTS = 16
 TWO_PADS_LEVEL = 3
-"""The level in the states for two pads. It counts only once a host chooses another mode."""
+"""The level in the states for two pads, which matters only if a host chooses another mode."""
 FIGHT = 3
 
 
 class Maker:
-    """Play to the moments that are wanted, and save them."""
+    """The emulator, on which the wanted moments are reached and saved."""
 
     def __init__(self) -> None:
         self.bench = RomBench()
-        self.digests: dict[str, dict[str, str]] = {name: {} for name in PARTS}
+        self.digests: defaultdict[str, dict[str, str]] = defaultdict(dict)
         """The states of each part by name, with the SHA-256 of their files."""
 
     def begin(
@@ -63,8 +64,8 @@ class Maker:
         self.save(state, part)
 
     def random_start(self, number: int, rng: random.Random) -> None:
-        """Save a state in which two opponents have fought for a while;
-        from there on pad 1 is for a person or an agent.
+        """Save a state after two computer opponents have fought for a while;
+        pad 1 is free from then on.
         """
         match_ups = TRAINING.match_ups()
         turn, place = divmod(number, len(match_ups))
@@ -83,8 +84,8 @@ class Maker:
         self.save(f"Random{number:02}.Level{level}.{match_up_name(agent, enemy)}", "training")
 
     def save(self, state: str, part: str) -> None:
-        """Write the present moment as a state of a part, and remember the SHA-256 of its file."""
-        # level 9, no time or name inside: the same state gives the same file
+        """Save the present moment as a state of a part, and record the SHA-256 of its file."""
+        # without time and name in the header, the same state gives the same file
         data = gzip.compress(self.bench.emulator.get_state(), 9, mtime=0)
         (FOLDER / f"{state}.state").write_bytes(data)
         self.digests[part][state] = hashlib.sha256(data).hexdigest()
@@ -130,9 +131,11 @@ def main() -> None:
     for part, digests in maker.digests.items():
         splits[part] = dict(sorted(digests.items()))
     (FOLDER / "splits.json").write_text(json.dumps(splits, indent=1) + "\n")
-    files = list(FOLDER.glob("*.state"))
-    size = sum(path.stat().st_size for path in files)
-    print(f"{len(files)} states, {size / 1e6:.2f} MB")
+    count, size = 0, 0
+    for path in FOLDER.glob("*.state"):
+        count += 1
+        size += path.stat().st_size
+    print(f"{count} states, {size / 1e6:.2f} MB")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,4 @@
-"""Matches of Duel without pictures, on its ROM or compiled for this computer;
-a seed of its own for each match.
-"""
+"""Matches of Duel without pictures, on the ROM or natively, each with a seed of its own."""
 
 from __future__ import annotations
 
@@ -25,13 +23,13 @@ from nodes.fighting.styles import STYLES
 FRAMES_A_SECOND = 60
 MOST_FRAMES = 60_000
 CHECKED_EVERY = 8
-"""The number of frames from one look for the end of the match to the next; for a player that does
-not look, of the console's."""
+"""Frames between two checks for the end of a match, unless RomBench plays several in one console
+frame."""
 MOST_PACE = 12
-"""Frames of the rules that the console plays in one of its own, if it can."""
+"""The most game frames in one frame of the console."""
 QUEUED, QUEUE = 0xFF9046, 0xFF9048
-"""Addresses: of the word by which the host says that pad 1 comes from the queue, and of the queue,
-a word for each frame."""
+"""Addresses of the word that switches the queue for pad 1 on, and of the queue, with a word per
+game frame."""
 BITS = {
     "UP": 1,
     "DOWN": 2,
@@ -49,21 +47,21 @@ BITS = {
 TRACED = ("agent_x", "enemy_x", "agent_hp", "enemy_hp")
 PAD_CPU, PAD_PAD, CPU_CPU = 0, 1, 2
 CHARACTERS = STAGES = 4
-KNOCKED_OUT = -1
-"""The health of a fighter who is knocked out."""
+"""The health of a fighter that is knocked out."""
 MOVES = (
     "none", "X", "Y", "Z", "A", "B", "C", "down X", "down Y", "down Z", "down A", "down B",
     "down C", "air X", "air Y", "air Z", "air A", "air B", "air C", "throw", "projectile", "rising",
 )  # fmt: skip
 """The names of the moves, by their numbers in the variables agent_move and enemy_move."""
 VICTORIES = 2
-"""Rounds that win a match. A match without a winner has ended when the countdown to the next has
-begun."""
+"""Rounds that win a match. A match without a winner has ended once `reset_countdown` is not 0."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One match: who holds pad 1 (a policy's name), against which level, and the rest of it."""
+    """One match: the name of the policy on pad 1, the level of the opponent,
+    and the other settings.
+    """
 
     policy: str
     level: int
@@ -72,14 +70,14 @@ class Setting:
     enemy: int = 1
     stage: int = 0
     agent_level: int = 0
-    """The level of the computer opponent that has pad 1 as well; 0 if the policy plays."""
+    """The level of a computer opponent on pad 1; 0 if the policy plays."""
     side: int = 0
-    """The side that the result is told of: 0 for pad 1, 1 for the opponent."""
+    """The side that the result is about: 0 for pad 1, 1 for the opponent."""
 
 
 @dataclass
 class Result:
-    """The outcome of a match, told of one side."""
+    """The result of a match for one side."""
 
     won: bool
     drawn: bool
@@ -87,51 +85,34 @@ class Result:
     rounds: int
     time_outs: int
     kinds: tuple[int, int]
-    """The number of kinds of move that this side has landed, and the other."""
+    """The numbers of different moves that this side and the other one have landed."""
     trajectory: str
-    """A hash of positions and health at every eighth frame, or at the ends of the console's
-    frames."""
+    """A hash of positions and health at each check for the end of the match."""
     seconds: float = 0.0
-    """Processor time that it took."""
-    won_by_clock: bool = False
-    """Won, and the clock ended at least one of the rounds that were won."""
+    """Processor time."""
     damage: Mapping[str, int] = field(default_factory=dict)
-    """The health that this side took off the other, by name of the move; empty if pad 1's player
-    does not look."""
+    """The damage that this side dealt, by name of the move; empty if the player of pad 1 does not
+    look."""
 
 
 class Account:
-    """The counts that can be made only while a match is played,
-    for the side that its result is told of.
-    """
+    """The counts for one side that must be made while a match is played."""
 
     def __init__(self, bench: Bench, side: int) -> None:
         self.bench = bench
         self.mine, self.theirs = ("agent", "enemy") if side == 0 else ("enemy", "agent")
-        self.rounds_by_clock = 0
         self.damage: Counter[str] = Counter()
-        self._victories = 0
         self._hp = 0
         self._move = 0
         self._shot = 0
 
-    def count_round(self, variables: Mapping[str, int]) -> None:
-        """Count a round that was won.
-
-        Call it often enough to see each of them before the next one begins.
-        """
-        victories = variables[f"{self.mine}_victories"]
-        if victories > self._victories and variables[f"{self.theirs}_hp"] != KNOCKED_OUT:
-            self.rounds_by_clock += 1
-        self._victories = victories
-
     def count_damage(self, variables: Mapping[str, int]) -> None:
-        """Count the damage of this frame. Call it on every frame."""
+        """Count the damage dealt on this frame. Call it on every frame."""
         hp = variables[f"{self.theirs}_hp"]
         move = self.bench.get(f"{self.mine}_move")
         shot = self.bench.get(f"{self.mine}_projectile_x")
         if hp < self._hp:
-            # who is hit on the same frame has no move any more
+            # a fighter that was hit on the same frame has no move any more
             by = "projectile" if self._shot and not shot else MOVES[move or self._move]
             self.damage[by] += self._hp - hp
         self._hp, self._move, self._shot = hp, move, shot
@@ -139,28 +120,28 @@ class Account:
 
 @functools.cache
 def bits(pad: fighters.Pad) -> int:
-    """Return a pad as a number, as the game's variables have it."""
+    """Return a pad as bits, as in the game's variables."""
     return sum(BITS[button] for button in pad)
 
 
 class Bench(ABC):
-    """A game on which one match after another is played."""
+    """A game on which matches are played one after another."""
 
     @abstractmethod
     def begin(self, **settings: int) -> None:
-        """Begin a match, drawn or not, with these settings."""
+        """Begin a match with these settings, which are variables of data.json."""
 
     @abstractmethod
     def step(self, pad: fighters.Pad) -> None:
-        """Play a frame with these buttons of pad 1."""
+        """Play a frame with these buttons of pad 1 held."""
 
     @abstractmethod
     def variables(self) -> Mapping[str, int]:
-        """Return the variables that players see."""
+        """Return the variables that players see, which are those of data_sf2.json."""
 
     @abstractmethod
     def get(self, name: str) -> int:
-        """Return any variable of data.json."""
+        """Return a variable of data.json."""
 
     def advance(
         self, player: fighters.Player, account: Account, variables: Mapping[str, int]
@@ -169,8 +150,8 @@ class Bench(ABC):
 
         Args:
             player: The player of pad 1.
-            account: Counts what happens, if the player looks at the variables.
-            variables: The present variables.
+            account: Counts the damage, if the player looks at the variables.
+            variables: The current variables.
 
         Returns:
             The number of frames that were played.
@@ -201,7 +182,6 @@ class Bench(ABC):
             variables = self.variables()
             traced = [variables[name] & 255 for name in TRACED]
             trace.update(bytes(traced))
-            account.count_round(variables)
             if (
                 VICTORIES in (variables["agent_victories"], variables["enemy_victories"])
                 or variables["reset_countdown"]
@@ -220,20 +200,17 @@ class Bench(ABC):
             kinds=(own_kinds, other_kinds),
             trajectory=trace.hexdigest(),
             seconds=time.process_time() - begin,
-            won_by_clock=mine > theirs and account.rounds_by_clock > 0,
             damage=account.damage,
         )
 
 
 def sees_what_it_does(player: fighters.Player) -> bool:
-    """Return True if a player looks at the variables;
-    one that does not can be played more quickly.
-    """
+    """Return True if a player looks at the variables; others can be played faster."""
     return getattr(player, "sees", True)
 
 
 class NativeBench(Bench):
-    """The game compiled for this computer."""
+    """The native game."""
 
     def __init__(self) -> None:
         self.game = Game()
@@ -253,7 +230,7 @@ class NativeBench(Bench):
 
 
 class RomBench(Bench):
-    """The ROM on the emulator; a process can have one."""
+    """The ROM on the emulator. A process can have only one."""
 
     def __init__(self) -> None:
         import stable_retro
@@ -262,7 +239,7 @@ class RomBench(Bench):
         self.emulator = stable_retro.RetroEmulator(str(FOLDER / "rom.md"))
         self.emulator.configure_data(self.data)
         self.emulator.step()
-        # the players see only these variables; fewer of them are also quicker to read
+        # the players see only these variables, and fewer are faster to read
         self.data.load(str(FOLDER / "data_sf2.json"), str(FOLDER / "scenario.json"))
         self.overlay = json.loads((FOLDER / "data.json").read_text())["info"]
         buttons = stable_retro.get_system_info("Genesis")["buttons"]
@@ -287,8 +264,8 @@ class RomBench(Bench):
         return variables
 
     def press(self, pad: tuple[str, ...], player: int = 0) -> None:
-        """Hold these buttons, and no others, from the next frame on: `player` 0 has pad 1,
-        1 has pad 2.
+        """Hold these buttons, and no others, from the next frame on; `player` is 0 for pad 1,
+        1 for pad 2.
         """
         mask = self.masks.get(pad)
         if mask is None:
@@ -314,8 +291,8 @@ class RomBench(Bench):
         self.coming.clear()
 
     def play_queued(self, pads: Iterable[int]) -> int:
-        """Play one frame of the console, with pads for MOST_PACE frames of the game;
-        return how many of them it has played.
+        """Play one console frame with pads for MOST_PACE game frames;
+        return how many of these it has played.
         """
         before = self.get("frame")
         words = struct.pack(">12H", *pads)
@@ -327,8 +304,8 @@ class RomBench(Bench):
     def advance(
         self, player: fighters.Player, account: Account, variables: Mapping[str, int]
     ) -> int:
-        """As on any bench; for a player that does not look,
-        as many frames as the console plays in one of its own.
+        """Play as any bench; for a player that does not look,
+        play the game frames of one console frame.
         """
         if sees_what_it_does(player):
             return super().advance(player, account, variables)
@@ -346,9 +323,9 @@ def player_named(policy: str) -> fighters.Player:
     """Return the player of a policy.
 
     Args:
-        policy: cpu (nobody: pad 1 has a computer opponent as well), noop, random44, rusher,
-            heavy_rusher, a style, or patient[-RULE]@N[:LATE] (through the action table, a decision
-            every N frames, seeing late, without one of its rules).
+        policy: cpu (no player, because pad 1 has a computer opponent), noop, random44, rusher,
+            heavy_rusher, a style, or patient[-RULE]@N[:LATE]: the scripted teacher without this
+            rule, with a decision every N frames and a delay of LATE frames.
 
     Raises:
         KeyError: There is no such policy.
@@ -368,8 +345,8 @@ def player_named(policy: str) -> fighters.Player:
 
 
 def settings(policy: str, level: int) -> Iterator[Setting]:
-    """Yield matches over all match-ups, then stages, in turn and without end,
-    each with a seed of its own.
+    """Yield matches without end, over all match-ups and then stages in turn,
+    each with its own seed.
     """
     for number in itertools.count():
         seed = _seed(f"{policy} {level} {number}")
@@ -380,9 +357,7 @@ def settings(policy: str, level: int) -> Iterator[Setting]:
 
 
 def computers(level: int, other: int) -> Iterator[Setting]:
-    """Yield matches of one computer opponent against another,
-    in turn from the left and from the right.
-    """
+    """Yield matches of a level against another; after every 16 matches the two change sides."""
     for number, setting in enumerate(settings(f"cpu{level}", other)):
         if number // CHARACTERS**2 % 2:
             yield replace(setting, policy="cpu", side=1, agent_level=other, level=level)
@@ -391,9 +366,7 @@ def computers(level: int, other: int) -> Iterator[Setting]:
 
 
 def mirrored() -> Iterator[Setting]:
-    """Yield matches of two equal computer opponents with the same fighter,
-    on all levels in turn.
-    """
+    """Yield mirror matches of two computer opponents of the same level, over all levels in turn."""
     for number, setting in enumerate(settings("mirror", 0)):
         level = number // CHARACTERS % LEVELS + 1
         yield replace(setting, policy="cpu", level=level, agent_level=level, enemy=setting.agent)
@@ -405,7 +378,7 @@ def _seed(text: str) -> int:
 
 @functools.cache
 def native() -> NativeBench:
-    """Return the compiled game of this process."""
+    """Return the native game of this process."""
     return NativeBench()
 
 
@@ -416,20 +389,21 @@ def rom() -> RomBench:
 
 
 def play_one(setting: Setting) -> Result:
-    """Play a match, on the compiled game."""
+    """Play a match natively."""
     return native().play(setting, player_named(setting.policy))
 
 
 def goes_alike(setting: Setting, player: fighters.Player, here: Result) -> bool:
-    """Play a match on the ROM.
+    """Play a match on the ROM, and compare the results.
 
     Args:
         setting: The match.
         player: The player of pad 1.
-        here: The result on the compiled game.
+        here: The native result.
 
     Returns:
-        True if it comes to the same, apart from what depends on how often it was looked at.
+        True if the results are equal, apart from processor time and from the trajectory and the
+        number of frames, which depend on when the end of the match is checked.
     """
     there = rom().play(setting, player)
     return replace(there, trajectory="", seconds=0, frames=0) == replace(

@@ -6,7 +6,8 @@ struct mind minds[SIDES];
 
 void mind_seed(struct mind *mind, u32 seed)
 {
-    /* neighbouring seeds must not give neighbouring streams */
+    /* Similar seeds must not give similar streams. Source: lowbias32 (C. Wellons, Prospecting for Hash
+       Functions, 2018). */
     u32 x = seed;
     x ^= x >> 16;
     x *= 0x7FEB352Du;
@@ -16,6 +17,7 @@ void mind_seed(struct mind *mind, u32 seed)
     mind->random = x ? x : 1;
 }
 
+/* Source: xorshift32 (G. Marsaglia, Xorshift RNGs, Journal of Statistical Software 8, 2003). */
 u32 draw(struct mind *mind)
 {
     u32 x = mind->random;

@@ -7,17 +7,17 @@
 #include "sight.h"
 #include "situations.h"
 
-#define MOST_MOVEMENT 60 /* pixels by which a gap is expected to change within the reaction time */
+#define MOST_MOVEMENT 60 /* pixels: limit on the extrapolated change of the gap */
 
 /* Chances are out of 256. */
 struct skill {
-    u8 reaction;  /* frames between what happens and what the pad can make of it */
-    u8 hesitates; /* does nothing for a while instead of choosing */
-    u8 dawdles;   /* longest such while, frames */
-    u16 answers;  /* does something about what it has seen begin */
-    u16 spacing;  /* allows for both fighters' movement since what it sees */
-    u16 chooses;  /* by the situation and by what it has learned, not at random */
-    u8 learns;    /* sixteenths of a hit's damage by which a deed's worth changes */
+    u8 reaction;  /* frames from an event to the first input that can respond to it */
+    u8 hesitates; /* chance to pause instead of choosing */
+    u8 dawdles;   /* a pause lasts 4 to 3 + dawdles frames */
+    u16 answers;  /* chance to respond to what the other fighter begins */
+    u16 spacing;  /* chance to extrapolate the gap over the reaction time */
+    u16 chooses;  /* chance to draw by weight, not uniformly */
+    u8 learns;    /* learning rate: sixteenths of worth per point of damage */
 };
 
 static const struct skill skills[LEVELS + 1] = {
@@ -31,7 +31,7 @@ static const struct skill skills[LEVELS + 1] = {
     {12,  4,  5, 246, 248, 256, 18},
     { 9,  2,  4, 248, 252, 256, 18},
     { 6,  0,  3, 256, 256, 256, 19},
-    { 5,  0,  3, 256, 256, 256, 19},
+    { 5,  6,  5, 236, 240, 248, 18},
     { 3,  0,  3, 256, 256, 256, 20},
 };
 
@@ -76,7 +76,7 @@ static u8 attack_begins(const struct seen_fighter *now, const struct seen_fighte
     return before->move != now->move || now->frame < before->frame;
 }
 
-/* What the other begins on this frame. */
+/* What the other fighter has begun on this frame: SHOT, JUMP, BLOW. */
 static u8 begun(const struct seen_fighter *now, const struct seen_fighter *before)
 {
     u8 what = attack_begins(now, before) ? BLOW : 0;
@@ -87,7 +87,7 @@ static u8 begun(const struct seen_fighter *now, const struct seen_fighter *befor
     return what;
 }
 
-/* What of it goes on. */
+/* What is still in progress: SHOT, JUMP, BLOW. */
 static u8 going_on(const struct seen_fighter *now)
 {
     u8 what = now->state == ATTACK ? BLOW : 0;
@@ -98,7 +98,7 @@ static u8 going_on(const struct seen_fighter *now)
     return what;
 }
 
-/* Give a plan up if what has happened to it makes it pointless. */
+/* Discard the plan on being hit, and on blocking unless a button press is planned. */
 static void notice_own_state(struct mind *mind, const struct seen_fighter *now, const struct seen_fighter *before)
 {
     if (now->state == BLOCK && now->stun > before->stun)
@@ -111,7 +111,7 @@ static void notice_own_state(struct mind *mind, const struct seen_fighter *now, 
         clear_plan(mind);
 }
 
-/* Notice what has begun, and what came of what it did. */
+/* Update the state from an observation, and learn from the changes of health in it. */
 static OUT_OF_LINE void notice(struct mind *mind, const struct skill *skill, const struct sight *sight)
 {
     u8 news = begun(sight->it, sight->it_before);
@@ -145,7 +145,7 @@ void opponent_end_round(u8 side, u8 level)
 
 /* ---- deciding ---- */
 
-/* What it has begun has to end before it can do anything else. */
+/* True if it cannot act until the state ends. */
 static u8 is_busy(u8 state) { return state == ATTACK || state == AIR || state == RISING_UP || state == LANDING || state == HELD; }
 
 static void act(struct mind *mind, const struct skill *skill, const struct view *view, u8 situation)
@@ -156,7 +156,7 @@ static void act(struct mind *mind, const struct skill *skill, const struct view 
     do_deed(mind, view, tactics[situation].deeds[option]);
 }
 
-/* Make a plan if something wants an answer, or none is left. */
+/* Make a plan if something calls for a response, or if the last plan is finished. */
 static OUT_OF_LINE void decide(struct mind *mind, const struct skill *skill, struct view *view)
 {
     if (is_down(view->me->state))
@@ -183,7 +183,7 @@ static OUT_OF_LINE void decide(struct mind *mind, const struct skill *skill, str
 
 /* ---- the pad ---- */
 
-/* The gap by the time that the pad acts, if the other goes on coming nearer by so many pixels a frame. */
+/* The gap after this many frames, if the other fighter keeps approaching by `comes` pixels per frame. */
 static s16 expected(s16 gap, s16 comes, s16 frames)
 {
     s16 way = (s16)(comes * frames);
@@ -195,13 +195,13 @@ static s16 expected(s16 gap, s16 comes, s16 frames)
     return gap < BODY_WIDTH ? BODY_WIDTH : gap;
 }
 
-/* Is the other on its right? Of who flies it reckons where it will be by the time that the pad acts. */
+/* True if the other fighter is on the right. In the air, its position is extrapolated over the reaction time. */
 static u8 is_ahead_right(const struct seen_fighter *me, const struct seen_fighter *it, u8 reaction)
 {
     s16 there = it->x;
     if (it->state == AIR)
         there = (s16)(there + it->vx * reaction / SUBPIXELS);
-    /* at the same place it is by where they look, so that the mirrored fight goes alike */
+    /* at equal x, facing decides, so that a mirrored match plays out identically */
     return me->x == there ? me->faces_right : me->x < there;
 }
 

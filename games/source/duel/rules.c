@@ -2,19 +2,18 @@
 
 #define ROUND_OVER_FRAMES 120
 #define MATCH_OVER_FRAMES 240
-#define DECIDED_STEP 16       /* frames for which RESET_COUNTDOWN keeps a value while it runs down */
+#define DECIDED_STEP 16       /* frames for which RESET_COUNTDOWN keeps each value */
 
-#define STOP_LIGHT 5          /* frames both stand still after a hit */
+#define STOP_LIGHT 5          /* frames of hit stop, in which both fighters freeze */
 #define STOP_HEAVY 9
-#define COUNTER_HIT(damage) ((damage) + ((damage) >> 1)) /* to who is hit while attacking */
-#define HEAVY_FROM 15         /* damage from which a hit looks and feels heavy */
+#define COUNTER_HIT(damage) ((damage) + ((damage) >> 1)) /* on a fighter hit during its own attack */
+#define HEAVY_FROM 15         /* damage from which a hit counts as heavy: long hit stop, screen shake */
 #define FALL_SPEED 32
 #define THROW_SPEED 56
-#define THROW_LETS_GO 18      /* frame of a throw on which the other is thrown */
+#define THROW_LETS_GO 18      /* frame of a throw on which the victim is released */
 #define THROW_HOLDS_AT PIXELS(26)
 #define PROJECTILE_HALF 8     /* pixels */
 #define LEAST_HEIGHT_IN_AIR 52
-#define CLOCK_WINS_FROM (FULL_HP / 4) /* damage: who dealt less has not won a round by waiting for its end */
 #define SCORE_A_DAMAGE 10
 #define SCORE_A_ROUND 1000
 
@@ -52,7 +51,7 @@ void rules_new_match(void)
     start_round();
 }
 
-/* By counting: divisions are so slow here that those for a round's last blow would outlast the frame. */
+/* BCD addition without divisions, which are so slow that a round's last hit would overrun the frame. */
 static void add_score(u16 points)
 {
     static const u16 worth[] = {1, 10, 100, 1000};
@@ -84,13 +83,13 @@ static void win_round(u8 side)
 static void judge_round(void)
 {
     s16 agent = game.fighters[0].hp, enemy = game.fighters[1].hp;
-    if (agent != KNOCKED_OUT && enemy != KNOCKED_OUT && game.seconds)
-        return;
-    if (agent != KNOCKED_OUT && enemy != KNOCKED_OUT)
-        game.time_outs++;
-    s16 least = agent < enemy ? agent : enemy;
     u8 knocked_out = agent == KNOCKED_OUT || enemy == KNOCKED_OUT;
-    if (agent == enemy || (!knocked_out && least > FULL_HP - CLOCK_WINS_FROM))
+    if (!knocked_out && game.seconds)
+        return;
+    if (!knocked_out)
+        game.time_outs++;
+    /* without a knock-out nobody wins, so waiting does not pay */
+    if (!knocked_out || agent == enemy)
         game.outcome = DRAWN;
     else
         win_round(agent < enemy);
@@ -124,7 +123,7 @@ static void run_clock(void)
 
 /* ---- hits ---- */
 
-/* Of two blows on one frame the longer stop holds. */
+/* If both fighters hit on the same frame, the longer hit stop applies. */
 static void stop_for(u16 frames)
 {
     if (game.hit_stop < frames)
@@ -136,7 +135,7 @@ struct blow {
     u8 blocked;
     u8 by_projectile;
     u8 from_ground;
-    s8 away;          /* the way in which it sends who is hit: 1 right, -1 left */
+    s8 away;          /* push-back direction: 1 right, -1 left */
     s16 x, y;
     const struct move *move;
     u8 move_number;
@@ -156,7 +155,7 @@ static u8 can_be_struck(const struct fighter *f)
     }
 }
 
-/* Does the band from bottom to top, in pixels above the ground, meet the body of f? */
+/* True if the range from bottom to top, in pixels above the ground, overlaps the hurtbox of f. */
 static u8 meets_body(const struct fighter *f, s16 bottom, s16 top)
 {
     s16 feet = pixels((s16)(GROUND - f->y));
@@ -164,7 +163,8 @@ static u8 meets_body(const struct fighter *f, s16 bottom, s16 top)
     return top >= feet && bottom <= head;
 }
 
-/* Only what comes down has to be blocked standing: on the way up a kick would be there before anybody can see the jump. */
+/* A jumping attack has to be blocked standing only on the way down: on the way up it would hit before
+   anybody could react to the jump. */
 static u8 flags_of(const struct fighter *f, const struct move *move)
 {
     u8 goes_up = f->state == AIR && f->vy < 0;
@@ -265,7 +265,7 @@ static void strike(u8 side, const struct blow *blow)
     f->vx = (s16)(away * push);
     if (f->hp == KNOCKED_OUT || (!blow->blocked && ((move->flags & HIT_KNOCKS_DOWN) || was_in_air)))
         fighter_fall(f, (s16)(away * FALL_SPEED));
-    /* in a corner it is the striker who slides back */
+    /* in a corner, the push-back moves the attacker instead */
     if (!blow->by_projectile && blow->from_ground && (f->x <= LEFT_WALL || f->x >= RIGHT_WALL))
         by->x -= (s16)(away * push * 2);
 }
@@ -309,7 +309,7 @@ static void step_throws(void)
     u8 first = grabs(&f[0]), second = grabs(&f[1]);
     for (u8 side = 0; side < SIDES; side++) {
         struct fighter *by = &f[side], *held = &f[1 - side];
-        /* both at once: neither gets hold of the other */
+        /* two throws on the same frame cancel each other */
         if ((side ? second : first) && !(first && second) && still_grabbable(held, by)) {
             by->has_hit = 1;
             held->state = HELD;
@@ -348,7 +348,7 @@ static void keep_apart(void)
     s16 half = (s16)((overlap + 1) / 2);
     if (half > PIXELS(3))
         half = PIXELS(3);
-    /* at the same place it is by where they look, so that the mirrored fight goes alike */
+    /* at equal x, facing decides, so that a mirrored match plays out identically */
     struct fighter *left = a->x < b->x || (a->x == b->x && a->faces_right >= b->faces_right) ? a : b, *right = left == a ? b : a;
     left->x -= half;
     right->x += half;
@@ -362,7 +362,7 @@ static void keep_apart(void)
     }
 }
 
-/* Nobody leaves the picture: two fighters are never further apart than it is wide. */
+/* Keep both fighters in view: limit the distance between them. */
 static void keep_in_view(void)
 {
     struct fighter *a = &game.fighters[0], *b = &game.fighters[1];
@@ -375,7 +375,7 @@ static void keep_in_view(void)
     right->x -= half;
 }
 
-/* Throws, and blows in a corner, move fighters after their own step. */
+/* Clamp to the walls again, since throws and push-back in a corner move fighters after their own step. */
 static void keep_inside(void)
 {
     for (u8 side = 0; side < SIDES; side++) {
@@ -389,7 +389,7 @@ static void keep_inside(void)
 
 /* ---- a frame ---- */
 
-/* Neither is a step ahead of the other: both go by where the other was. */
+/* Both steps use the other fighter's position from before the frame, so that the order does not matter. */
 static void step_both(struct fighter f[SIDES])
 {
     struct target agent = {f[0].x, fighter_grabbable(&f[0])}, enemy = {f[1].x, fighter_grabbable(&f[1])};
@@ -410,7 +410,7 @@ static void step_fight(void)
         move_projectile(&f[side]);
     meet_projectiles();
     step_throws();
-    /* both sides' blows are found before either is dealt, so that two can hit each other */
+    /* find both sides' hits before applying either, so that attacks can trade */
     look_for_blow(&f[1], &f[0], &blows[0]);
     look_for_blow(&f[0], &f[1], &blows[1]);
     look_for_projectile(&f[1], &f[0], &blows[0]);
@@ -432,7 +432,8 @@ static void age_sparks(void)
         game.shake--;
 }
 
-/* While a round is over nobody takes orders, since judge_round has cleared them, and nothing flies; but who is in the air comes down. */
+/* After a round nobody can act, since judge_round has cleared the inputs, and projectiles disappear;
+   but fighters in the air still land. */
 static void step_aftermath(void)
 {
     step_both(game.fighters);

@@ -1,5 +1,5 @@
-/* The fight: two fighters, who hits whom, rounds, the clock, the match. Knows nothing of pictures, and
-   nothing of who holds the pads. */
+/* The fight: hit detection, rounds, the clock and the match. Independent of drawing, and of what
+   controls the pads. */
 #ifndef RULES_H
 #define RULES_H
 
@@ -10,9 +10,9 @@
 #define ENEMY_STARTS (MIDDLE + PIXELS(51))
 #define INTRO_FRAMES 64
 #define ROUND_SECONDS 99
-#define FRAMES_A_SECOND 40   /* of the round clock, which is faster than a real one */
+#define FRAMES_A_SECOND 40   /* of the round clock, which runs faster than real time */
 #define ROUNDS_TO_WIN 2
-#define MOST_ROUNDS 5        /* draws count for nobody; after this many the match ends as it stands */
+#define MOST_ROUNDS 5        /* a drawn round counts for neither side */
 
 enum spark_kind { SPARK_NONE, SPARK_HIT, SPARK_HEAVY, SPARK_BLOCK };
 
@@ -25,7 +25,7 @@ enum outcome { UNDECIDED, AGENT_WON, ENEMY_WON, DRAWN };
 
 struct game {
     struct fighter fighters[SIDES];
-    struct spark sparks[SIDES];  /* one for each side that was hit */
+    struct spark sparks[SIDES];  /* by the side that was hit */
     u16 phase;
     u16 phase_frame;
     u16 round;
@@ -33,15 +33,15 @@ struct game {
     u16 time_outs;
     u8 victories[SIDES];
     u8 seconds, frames;
-    u8 outcome;       /* of the round, while PHASE_ROUND_OVER; of the match, while PHASE_MATCH_OVER */
-    u8 shake;         /* frames for which the picture trembles */
-    u32 score;        /* eight decimal digits, of the agent */
+    u8 outcome;       /* of the round in PHASE_ROUND_OVER, of the match in PHASE_MATCH_OVER */
+    u8 shake;         /* frames of screen shake left */
+    u32 score;        /* the agent's, eight BCD digits */
 };
 
 extern struct game game;
 
 void rules_new_match(void);
-/* One frame of a match: intro, fight, round over or match over. */
+/* Advance a match by one frame: intro, fight, round over or match over. */
 void rules_step(const u16 pads[SIDES]);
 void rules_publish(void);
 

@@ -1,6 +1,6 @@
 #include "sight.h"
 
-#define RING 64 /* observations kept; a power of two, more than the longest reaction */
+#define RING 64 /* observations kept; a power of two, more than the longest reaction time */
 
 struct observation {
     struct seen_fighter fighters[SIDES];
@@ -9,9 +9,9 @@ struct observation {
 static struct observation ring[RING];
 static u8 newest;
 
-_Static_assert(INTRO_FRAMES >= RING, "what was seen and held before has left the ring by the end of the intro");
+_Static_assert(INTRO_FRAMES >= RING, "the intro must be long enough to replace all observations in the ring");
 
-/* Whole pixels right of the stage's middle, rounded alike to either side: nobody sees better for standing left. */
+/* Whole pixels right of the stage's centre, rounded symmetrically, so that neither side has an advantage. */
 static s16 from_middle(s16 x)
 {
     if (x < MIDDLE)
@@ -52,7 +52,7 @@ struct sight sight_of(u8 side, u8 reaction)
     return (struct sight){
         .me = &so_long_ago(0)->fighters[side],
         .me_before = &so_long_ago(1)->fighters[side],
-        /* the newest observation is of the last frame, one frame ago already */
+        /* the newest observation is already one frame old */
         .it = &so_long_ago((u8)(reaction - 1))->fighters[other],
         .it_before = &so_long_ago(reaction)->fighters[other],
     };

@@ -1,16 +1,16 @@
 #include "situations.h"
 
-#define CLOSE_WITHIN 46   /* pixels: near enough for a throw */
+#define CLOSE_WITHIN 46   /* pixels: throwing range */
 #define A_STEP 10         /* pixels */
 #define TWO_STEPS 26
-#define MARGIN 8          /* pixels by which a blow may reach further than it looks */
+#define MARGIN 8          /* pixels: safety margin for the reach of an attack */
 #define NEAR_AFTER_BLOCK 84
-#define UNDER_A_JUMP 120  /* pixels: who is in the air comes down here or nearly */
-#define LANDS_SHORT 84    /* pixels before me */
-#define LANDS_BEHIND 30   /* pixels past me */
-#define ABOUT_TO_FALL 10  /* frames of a fall, about, before its end */
+#define UNDER_A_JUMP 120  /* pixels: closer than this, a fighter in the air lands nearby */
+#define LANDS_SHORT 84    /* pixels in front of me */
+#define LANDS_BEHIND 30   /* pixels behind me */
+#define ABOUT_TO_FALL 10  /* estimated frames until a falling fighter is on the ground */
 
-/* Frames until who is down stands, if this was seen so many frames ago. */
+/* Frames until a knocked-down fighter is up, if it was seen like this `ago` frames ago. */
 static s16 up_in(const struct seen_fighter *f, s16 ago)
 {
     switch (f->state) {
@@ -37,7 +37,7 @@ static u8 zone_of(const struct seen_fighter *me, s16 gap)
     return gap > CLOSE_WITHIN ? AT_REACH : CLOSE;
 }
 
-/* The other has begun an attack on the ground. */
+/* The other fighter has begun an attack on the ground. */
 static u8 situation_of_attack(struct view *view)
 {
     u8 number = view->it->move;
@@ -55,7 +55,7 @@ static u8 situation_of_attack(struct view *view)
     return view->gap <= reach + MARGIN ? STRUCK_AT : STRIKES_SHORT;
 }
 
-/* The other has left the ground: by where it comes down. */
+/* The other fighter has jumped: the situation depends on where it will land. */
 static u8 situation_of_jump(struct view *view, u8 seen_for)
 {
     const struct seen_fighter *me = view->me, *it = view->it;
@@ -75,7 +75,7 @@ u8 situation_of(const struct mind *mind, struct view *view, u8 begun)
 {
     if (begun & JUMP)
         return situation_of_jump(view, mind->jump_seen);
-    /* its owner may be able to move again already */
+    /* the owner of a projectile may have recovered already */
     u8 is_attacking = view->it->state == ATTACK && view->it->move;
     return is_attacking ? situation_of_attack(view) : SHOT_FROM_AFAR;
 }

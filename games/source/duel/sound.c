@@ -8,17 +8,17 @@
 #define FM_VALUE BYTE_AT(0xA04001)
 
 #define PSG_CLOCK 3579545
-#define HERTZ(pitch) (PSG_CLOCK / 32 / (pitch)) /* the period of a tone: a number of 10 bits */
+#define HERTZ(pitch) (PSG_CLOCK / 32 / (pitch)) /* the period of a tone, 10 bits */
 #define SLOWEST 0x3FF
-#define SILENT 15             /* a volume is an attenuation: 2 dB a step, and the last is silence */
+#define SILENT 15             /* volumes are attenuations in steps of 2 dB; the last step is silence */
 
 #define SET_PERIOD 0x80
 #define SET_NOISE 0xE0
 #define SET_VOLUME 0x90
-#define WHITE 4               /* in these numbers of the noise: not periodic */
+#define WHITE 4               /* white noise, not periodic */
 #define NOISE_HISSES (WHITE | 1)
 #define NOISE_RUMBLES (WHITE | 2)
-#define NOISE_RESTS 3         /* it turns with the third tone */
+#define NOISE_RESTS 3         /* clocked by the third tone, as slowly as that goes */
 
 enum voice { BLOWS, LEAPS_AND_SHOTS, BELL, TONES, NOISE = TONES };
 
@@ -34,10 +34,10 @@ static void set_period(u8 voice, u16 period)
 
 struct effect {
     u8 voice;
-    u8 noise;      /* what the noise plays along with it, or 0 */
-    u16 period;    /* at first */
-    s8 slide;      /* added to the period on each frame; the sum has to fit into 10 bits */
-    u8 fade;       /* sixteenths of a step of attenuation on each frame: it lasts until it is silent */
+    u8 noise;      /* noise to play along with the tone, or 0 */
+    u16 period;    /* initially */
+    s8 slide;      /* added to the period on each frame; the sum must fit into 10 bits */
+    u8 fade;       /* sixteenths of an attenuation step per frame; the effect ends when it is silent */
 };
 
 enum effect_number { NO_EFFECT, HIT_EFFECT, BLOCK_EFFECT, JUMP_EFFECT, SHOT_EFFECT, KNOCK_OUT_EFFECT, BELL_EFFECT };
@@ -51,10 +51,10 @@ static const struct effect effects[] = {
     [BELL_EFFECT] = {BELL, 0, HERTZ(980), 0, 5},
 };
 
-/* What each voice of the tones plays. */
+/* The effect that each tone voice plays. */
 static struct {
     u8 effect; /* an effect_number */
-    u8 frame;  /* frames of it that have been heard */
+    u8 frame;  /* frames of it that have been played */
 } playing[TONES];
 
 static void begin(u8 effect)
@@ -64,7 +64,7 @@ static void begin(u8 effect)
     playing[voice].frame = 0;
 }
 
-/* A silent voice turns as slowly as it can: an emulator counts its every turn. */
+/* A silent voice gets the longest period, because an emulator computes every period. */
 static void end(u8 voice)
 {
     playing[voice].effect = NO_EFFECT;
@@ -94,9 +94,9 @@ static void play_on(u8 voice)
     set_volume(NOISE, effect->noise ? (u8)attenuation : SILENT);
 }
 
-/* ---- what has happened on the frame that was played last ---- */
+/* ---- events of the latest game frame ---- */
 
-#define AGE_OF_A_SHOT 1 /* of a projectile, on the frame on which it was released */
+#define AGE_OF_A_SHOT 1 /* age of a projectile on the frame of its release */
 
 static void listen_to(u8 side)
 {
@@ -104,7 +104,7 @@ static void listen_to(u8 side)
     const struct spark *spark = &game.sparks[side];
     if (spark->kind && spark->frame == 0)
         begin(spark->kind == SPARK_BLOCK ? BLOCK_EFFECT : HIT_EFFECT);
-    /* while both stand still, what has begun is as old on every frame: it is heard on the last of them */
+    /* during hit stop ages do not advance: wait for its end, so that a sound does not start again and again */
     if (game.hit_stop)
         return;
     if (f->state == RISING_UP && f->frame == 0)
@@ -128,11 +128,11 @@ static void listen(void)
         begin(KNOCK_OUT_EFFECT);
 }
 
-/* ---- from outside ---- */
+/* ---- interface ---- */
 
 void sound_init(void)
 {
-    /* the sixth voice of the FM chip is given a sample instead of computed */
+    /* the sixth FM channel plays samples instead of being synthesized */
     FM_ADDRESS = 0x2B;
     FM_VALUE = 0x80;
     for (u8 voice = 0; voice < TONES; voice++)

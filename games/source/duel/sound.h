@@ -1,12 +1,12 @@
-/* What is heard: short effects on the PSG. The rules know nothing of them. */
+/* Short sound effects on the PSG. The rules do not depend on them. */
 #ifndef SOUND_H
 #define SOUND_H
 
 #include "console.h"
 
-/* Silence the sound chips, and make their silence cheap to emulate. */
+/* Silence the sound chips, in a state that is cheap to emulate. */
 void sound_init(void);
-/* Sound the game as it is now. Once in each of the console's frames; unless it is `audible`, everything is silent. */
+/* Play the sounds of the present frame. Call once per console frame. Unless `audible`, everything is silent. */
 void sound_step(u8 audible);
 
 #endif

@@ -1,13 +1,13 @@
-"""The match-ups and stages of Duel that are for training, for validation, and held back.
+"""The division of Duel's match-ups and stages into training, validation and held-back parts.
 
 The rule:
 
-1. The 16 ordered match-ups fall into four sets. In each of them every fighter stands once on either
-   side. A set belongs to one part as a whole.
-2. A stage belongs to one part. A state belongs to a part if its match-up and its stage both do.
-3. What a ROM held back is never held back again, since it has been looked at: it validates the next
-   one.
-4. Fighters meet themselves in training alone, so validation and the states held back are of one
+1. The 16 ordered match-ups form four sets, in each of which every fighter is once on either side. A
+   set belongs to one part as a whole.
+2. A stage belongs to one part. A state belongs to a part if both its match-up and its stage do.
+3. What one ROM held back is never held back again, since it has been looked at: it validates the
+   next ROM.
+4. Mirror matches are in training only, so that validation and held-back states are of the same
    kind. The match-up of the workflows, Kaze against Bron, is in training too.
 """
 
@@ -15,32 +15,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 
 FIGHTERS = ("Kaze", "Bron", "Mira", "Tarn")
 STAGES = ("Harbour", "Forest", "Foundry", "Observatory")
 HARBOUR, FOREST, FOUNDRY, OBSERVATORY = range(len(STAGES))
 
 Rivals = tuple[int, int, int, int]
-"""A set of match-ups: whom Kaze, Bron, Mira and Tarn meet when they have pad 1."""
+"""A set of match-ups: the opponents of Kaze, Bron, Mira and Tarn on pad 1."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """One part of the states: every match-up and stage is in exactly one."""
+    """One part of the states. Every match-up and stage is in exactly one part."""
 
     sets: tuple[Rivals, ...]
     stages: tuple[int, ...]
 
     def match_ups(self) -> list[tuple[int, int]]:
-        """Return the ordered pairs: who has pad 1, and whom they meet."""
+        """Return the match-ups, as the numbers of the fighter on pad 1 and of its opponent."""
         pairs: list[tuple[int, int]] = []
         for rivals in self.sets:
             pairs += enumerate(rivals)
         return pairs
 
     def stage(self, agent: int, level: int) -> int:
-        """Return where a fighter meets a rival of this level: with two stages,
-        on each at every second level.
+        """Return the stage for a fighter on pad 1 and a level;
+        two stages alternate from level to level.
         """
         return self.stages[(agent + level) % len(self.stages)]
 
@@ -67,10 +68,10 @@ def match_up_name(agent: int, enemy: int) -> str:
 
 
 def description() -> dict[str, object]:
-    """Return what splits.json says of the division itself."""
+    """Return the entries of splits.json that describe the division."""
     said: dict[str, object] = {}
     for name, part in PARTS.items():
-        said[f"{name}_match_ups"] = [match_up_name(*match_up) for match_up in part.match_ups()]
+        said[f"{name}_match_ups"] = list(starmap(match_up_name, part.match_ups()))
         said[f"{name}_stages"] = [STAGES[stage] for stage in part.stages]
     said["held_back_before"] = list(HELD_BACK_BEFORE)
     said["decided_by"] = ["agent_character", "enemy_character", "stage", "start"]

@@ -1,10 +1,10 @@
-"""Measure what Duel's sound effects cost a step of the emulator.
+"""Measure how much Duel's sound effects slow down a step of the emulator.
 
     python -m games.source.duel.time_sound
 
-The ROM is built a second time, with effects that never begin. The same matches of two computer
-opponents are played on both ROMs, each in a process of its own, by turns: an emulator cannot be
-opened twice in a process.
+The ROM is built a second time, without sound effects. The same matches of two computer opponents
+are played on both ROMs alternately, each in a process of its own, because a process can open only
+one emulator.
 """
 
 from __future__ import annotations
@@ -27,15 +27,16 @@ from games.source.duel.matches import CPU_CPU
 
 SOURCE = Path(__file__).resolve().parent
 THE_CALL = "        sound_step(!BLANK && PACE == 1);\n"
-"""The line of main.c that makes a sound on every frame."""
+"""The line of main.c that plays the sounds of each frame."""
 STEPS = 4000
 PAIRS = 12
 
 
 def build_without_sound(folder: Path) -> Path:
-    """Build the ROM without effects below `folder`, and return its game folder.
+    """Build the ROM without sound effects below `folder`, and return its game folder.
 
-    Raises SystemExit if main.c has no such line.
+    Raises:
+        SystemExit: main.c does not have the line THE_CALL.
     """
     games = folder / "games"
     shutil.copytree(SOURCE.parent, games / "source", ignore=shutil.ignore_patterns("build"))
@@ -44,8 +45,8 @@ def build_without_sound(folder: Path) -> Path:
     text = main.read_text()
     if THE_CALL not in text:
         raise SystemExit(
-            f"main.c: expected the line {THE_CALL.strip()!r}, which makes the sound; "
-            "time_sound.py takes it out"
+            f"main.c does not have the line {THE_CALL.strip()!r}, which time_sound.py removes; "
+            "update THE_CALL"
         )
     main.write_text(text.replace(THE_CALL, ""))
     subprocess.run(["make", "--silent", "-C", main.parent, f"PYTHON={sys.executable}"], check=True)
@@ -54,7 +55,7 @@ def build_without_sound(folder: Path) -> Path:
 
 def time_match(game: Path, seed: int) -> dict[str, Any]:
     """Play STEPS frames of a match; return the median step in microseconds,
-    and where the match stands.
+    and the variables at the end.
     """
     emulator = stable_retro.RetroEmulator(str(game / "rom.md"))
     data = stable_retro.data.GameData()
@@ -83,7 +84,7 @@ def time_match(game: Path, seed: int) -> dict[str, Any]:
 
 
 def time_in_a_process(game: Path, seed: int) -> dict[str, Any]:
-    """Return what `time_match` returns, measured in a process of its own."""
+    """Call `time_match` in a process of its own, and return its result."""
     command = [
         sys.executable,
         "-m",
@@ -99,9 +100,10 @@ def time_in_a_process(game: Path, seed: int) -> dict[str, Any]:
 
 
 def compare() -> None:
-    """Time both ROMs by turns, and print each pair of medians and their ratios.
+    """Time both ROMs alternately, and print the medians and their ratios.
 
-    Raises SystemExit if the matches differ.
+    Raises:
+        SystemExit: A match goes differently without sound.
     """
     with tempfile.TemporaryDirectory() as folder:
         silent_game = build_without_sound(Path(folder))
@@ -114,8 +116,8 @@ def compare() -> None:
             heard, silent = measured[FOLDER], measured[silent_game]
             if heard["stands"] != silent["stands"]:
                 raise SystemExit(
-                    f"seed {seed}: with sound the match stands at {heard['stands']}, "
-                    f"without at {silent['stands']}"
+                    f"seed {seed}: the matches differ: with sound {heard['stands']}, "
+                    f"without {silent['stands']}"
                 )
             ratios.append(heard["median_us"] / silent["median_us"])
             print(
@@ -129,7 +131,7 @@ def compare() -> None:
 
 
 def main() -> None:
-    """Compare the ROMs, or, as a process started for it, time one match of one of them."""
+    """Compare the ROMs, or, in a child process, time one match on one of them."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -14,7 +14,7 @@
 #define FIGHTER_SLOT 104
 #define TILE_EFFECTS 416
 #define TILE_STAGE 592
-#define TILE_LOGO 1200     /* there while the title is shown, blank otherwise: save states stay small */
+#define TILE_LOGO 1200     /* loaded while the title is shown, blank otherwise to keep save states small */
 #define LOGO_TILES (LOGO_COLUMNS * LOGO_ROWS)
 _Static_assert(UI_TILES <= TILE_FIGHTER, "the letters run into the fighters");
 _Static_assert(MOST_POSE_TILES <= FIGHTER_SLOT, "a pose is too big for its slot");
@@ -31,15 +31,15 @@ _Static_assert((TILE_LOGO + LOGO_TILES) * 32 <= PLANE_A, "the logo runs into the
 
 #define TILE_PIXELS 8
 #define VIEW_ROWS 28
-#define HORIZON_ROW 21     /* from here on the floor */
-#define VIEW_TOP_OF_FLOOR 192 /* the screen line on which feet stand */
+#define HORIZON_ROW 21     /* first row of the floor */
+#define VIEW_TOP_OF_FLOOR 192 /* the screen line of the fighters' feet */
 #define ARENA 512
 #define HALF_A_MAP (PLANE_COLUMNS * VIEW_ROWS / 2)
-#define DMA_WINDOW 0x20000u /* a transfer cannot cross a multiple of this in ROM */
+#define DMA_WINDOW 0x20000u /* a DMA transfer cannot cross a multiple of this in ROM */
 
 static u16 shown_pose[SIDES];
 static u16 sprites;
-static u8 letter_tiles[256]; /* by letter; what has no tile is a blank */
+static u8 letter_tiles[256]; /* by character; blank if it has no tile */
 
 /* ---- transfers ---- */
 
@@ -73,7 +73,7 @@ static void load_colours(u8 line, const u16 *colours)
         VDP_DATA = colours[i];
 }
 
-/* An even number of words, two at a time: a frame in which both opponents choose a deed has no time for more. */
+/* Clear an even number of words, two at a time: a frame in which both opponents choose has no time to spare. */
 static void clear(u32 to, u16 words)
 {
     vdp_to_video_ram(to);
@@ -83,7 +83,7 @@ static void clear(u32 to, u16 words)
 
 /* ---- text ---- */
 
-/* To look for every letter of a screen in FONT_LETTERS would take most of a frame. */
+/* A look-up table: searching FONT_LETTERS for every character of a screen would take most of a frame. */
 static void find_letters(void)
 {
     static const char letters[] = FONT_LETTERS;
@@ -168,7 +168,7 @@ void video_load_half_a_map(u8 stage, u8 lower)
 {
     u16 first = lower ? HALF_A_MAP : 0;
     vdp_to_video_ram(PLANE_B + (u32)first * 2);
-    /* by a pointer: a frame in which both opponents choose a deed has no time to look the stage up for each cell */
+    /* by a pointer: a frame in which both opponents choose has no time to look up the stage for each cell */
     const u16 *cell = stage_art[stage].plane + first;
     for (u16 left = HALF_A_MAP; left > 0; left--)
         VDP_DATA = (u16)(PALETTE(PALETTE_STAGE) + TILE_STAGE + *cell++);
@@ -179,7 +179,7 @@ void video_load_colours(u8 side, u8 character, u8 alike)
     u16 colours[16];
     for (u8 i = 0; i < 16; i++)
         colours[i] = character_colours[character][i];
-    if (alike) { /* swap red and blue of the suit, and of hair and trim */
+    if (alike) { /* swap red and blue in the suit, hair and trim */
         for (u8 i = 5; i < 12; i++)
             colours[i] = (u16)((colours[i] & 0x00E0) | ((colours[i] >> 8) & 0xE) | ((colours[i] & 0xE) << 8));
         colours[0] = 0;
@@ -199,7 +199,7 @@ static void sprite(s16 x, s16 y, u8 columns, u8 rows, u16 attributes)
     sprites++;
 }
 
-/* A picture of several sprites, of at most 4 x 4 tiles each; x is its owner's middle. */
+/* Draw a picture as sprites of at most 4 x 4 tiles each; x is the centre of its owner. */
 static void picture(s16 x, s16 y, const struct pose *p, u8 mirrored, u16 attributes)
 {
     u16 tile = attributes;
@@ -301,7 +301,7 @@ static void draw_shadow(const struct fighter *f, s16 camera)
 
 static void end_sprites(void)
 {
-    /* the last one points to no other and is out of sight */
+    /* the last sprite links to no other and is off-screen */
     VDP_DATA = 0;
     VDP_DATA = 0;
     VDP_DATA = 0;
@@ -320,7 +320,7 @@ static s16 camera_of(void)
     return middle < 0 ? 0 : middle > ARENA - VIEW_WIDTH ? ARENA - VIEW_WIDTH : middle;
 }
 
-/* What is further away moves less. */
+/* Parallax: what is behind the floor scrolls at half speed. */
 static void scroll(s16 camera)
 {
     for (u8 row = 0; row < VIEW_ROWS; row++) {
@@ -351,7 +351,7 @@ void video_draw_fight(void)
     sprites = 0;
     draw_effects(camera);
     draw_projectiles(camera);
-    /* who attacks is in front */
+    /* the attacker is drawn in front */
     u8 front = game.fighters[1].move && !game.fighters[0].move;
     draw_fighter(front, camera);
     draw_fighter((u8)(1 - front), camera);

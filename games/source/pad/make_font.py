@@ -17,15 +17,18 @@ def read_font(text: str) -> dict[str, list[int]]:
 
     Raises ValueError if a drawing has other characters than # and ., or not COLUMNS of them.
     """
-    lines = [line for line in text.splitlines() if line and not line.startswith("# ")]
+    lines: list[str] = []
+    for line in text.splitlines():
+        if line and not line.startswith("# "):
+            lines.append(line)
     glyphs: dict[str, list[int]] = {}
     for start in range(0, len(lines), 1 + ROWS):
         drawings = lines[start + 1 : start + 1 + ROWS]
         for position, character in enumerate(lines[start]):
             left = position * (COLUMNS + 1)
             rows: list[int] = []
-            for line in drawings:
-                drawn = line[left : left + COLUMNS]
+            for drawing in drawings:
+                drawn = drawing[left : left + COLUMNS]
                 if len(drawn) != COLUMNS or set(drawn) - set("#."):
                     raise ValueError(
                         f"the drawing of {character!r} is not {COLUMNS} columns of # and ."

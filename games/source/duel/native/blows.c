@@ -6,7 +6,7 @@ static struct {
     u32 frame;
     s16 hp[SIDES];
     u32 count;
-    s16 balance[MOST_BLOWS]; /* health that the right side gained by it */
+    s16 balance[MOST_BLOWS]; /* damage dealt by the right side minus damage that it took */
     u32 struck_on[MOST_BLOWS];
 } blows;
 
@@ -16,7 +16,7 @@ void blows_begin(void)
     blows.hp[0] = blows.hp[1] = FULL_HP;
 }
 
-/* Health that a side has lost on this frame; none if a round has begun. */
+/* Health that a side has lost on this frame; 0 if a new round has restored it. */
 static s16 lost(u8 side)
 {
     s16 hp = game.fighters[side].hp < 0 ? 0 : game.fighters[side].hp;

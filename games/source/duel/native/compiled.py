@@ -1,4 +1,4 @@
-"""Compile the game for this computer, once, and load it."""
+"""The compilation of the native library, and its loading."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from minibrains import GameError
 SOURCE = Path(__file__).resolve().parent.parent
 BUILD = SOURCE / "build" / "native"
 COMPILER = ("gcc", "make")
-"""Programs that compile it, which are also the names of their Debian packages."""
+"""Programs that the compilation needs, which are also the names of their Debian packages."""
 
 
 def build() -> Path:
-    """Compile the library if there is none yet, or if its sources have changed.
+    """Compile the library if it is missing, or older than its sources.
 
-    Processes that begin at the same time wait for each other.
+    Processes that start at the same time wait for each other.
 
     Returns:
-        The shared library.
+        The path of the shared library.
 
     Raises:
-        GameError: A compiler is missing, or the sources do not compile.
+        GameError: A program of COMPILER is missing, or the sources do not compile.
     """
     missing = [name for name in COMPILER if shutil.which(name) is None]
     if missing:
@@ -37,7 +37,7 @@ def build() -> Path:
             f"apt-get install {' '.join(missing)}"
         )
     BUILD.mkdir(parents=True, exist_ok=True)
-    # make's own variables of a make that runs this are none of this one's
+    # the variables of a make that started this process must not reach its own make
     environment = dict(os.environ)
     for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):
         environment.pop(name, None)
@@ -54,6 +54,6 @@ def build() -> Path:
 def library() -> ctypes.PyDLL:
     """Return the library of this process.
 
-    A call holds Python's lock: the library has one game in work at a time.
+    Calls hold the GIL, since the library has one current game.
     """
     return ctypes.PyDLL(str(build()))

@@ -1,5 +1,5 @@
-/* What the game sees of a console, on the computer that it is compiled for: types, pads, and work RAM as an array.
-   There is nothing to draw with and no frame to wait for. It takes the place of toolchain/genesis/console.h. */
+/* The console interface of the native build: types, pads, and work RAM as an array. Nothing is drawn, and
+   there is no vertical blank to wait for. It replaces toolchain/genesis/console.h. */
 #ifndef CONSOLE_H
 #define CONSOLE_H
 
@@ -14,7 +14,7 @@ typedef signed char s8;
 typedef short s16;
 typedef int s32;
 
-/* The part of work RAM that published.h uses. Its bytes are the console's, which stores the high byte first. */
+/* The part of work RAM that published.h uses, in the console's big-endian byte order. */
 #define RAM_ADDRESS 0xFF8000
 #define RAM_BYTES 0x2000
 
@@ -32,7 +32,7 @@ extern u8 work_ram[RAM_BYTES];
 #define WORD_AT(address) (((struct big_word *)&BYTE_AT(address))->value)
 #define LONG_AT(address) (((struct big_long *)&BYTE_AT(address))->value)
 
-/* The opponent's tables can be written, and are no part of a game's state. */
+/* The opponent's tables are writable, and not part of a game's state. */
 #define TACTICS __attribute__((section("outside_game_state")))
 
 #endif

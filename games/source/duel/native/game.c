@@ -6,10 +6,10 @@
 
 u8 work_ram[RAM_BYTES];
 
-/* The block that the Makefile gathers all variables in; the linker names its ends. */
+/* The block in which the Makefile gathers all variables; the linker defines these symbols. */
 extern u8 __start_game_state[], __stop_game_state[];
 
-/* What is in the block before anything was played. It lies outside of the block itself. */
+/* The block's content before anything was played, kept outside of the block. */
 static u8 *initial_state __attribute__((section("outside_game_state")));
 
 static u32 state_bytes(void) { return (u32)(__stop_game_state - __start_game_state); }

@@ -1,4 +1,4 @@
-"""One game of Duel in this process, frame by frame; several can be played at once."""
+"""Native games of Duel, frame by frame; a process can play several at once."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from games.source.duel.native.compiled import library
 RAM_ADDRESS = 0xFF8000
 """The console's address of the first byte of work RAM in an image."""
 FORMATS = {"|u1": ">B", ">u2": ">H", ">i2": ">h", ">u4": ">I", ">d4": ">I"}
-"""The codes by which `struct` reads each type of data.json. >d4, decimal digits of four bits each,
-is converted afterwards."""
+"""The `struct` code of each type of data.json. >d4 is BCD, and converted afterwards."""
 
 
 @functools.cache
 def variable_map() -> dict[str, tuple[int, str, bool]]:
-    """Return the offset of each variable of data.json in work RAM, its code for `struct`,
-    and whether it is decimal.
+    """Return for each variable of data.json its offset in work RAM, its `struct` code,
+    and True if it is BCD.
     """
     info = json.loads((FOLDER / "data.json").read_text())["info"]
     variables: dict[str, tuple[int, str, bool]] = {}
@@ -31,13 +30,13 @@ def variable_map() -> dict[str, tuple[int, str, bool]]:
 
 
 class Game:
-    """A game of its own, begun as the console's is switched on.
+    """A game, which begins with power-on.
 
-    Its frames and variables are those of the ROM with `blank` set: a frame here is a frame there.
+    Its frames and variables are those of the ROM with `blank` set.
     """
 
     def __init__(self) -> None:
-        """Switch the game on: it shows the title."""
+        """Power the game on; it is at the title."""
         self._library = library()
         self._image = ctypes.create_string_buffer(self._library.duel_image_bytes())
         self._ram = self._library.duel_image_ram()
@@ -58,17 +57,17 @@ class Game:
         self.step()
 
     def step(self, pad1: int = 0, pad2: int = 0, frames: int = 1) -> None:
-        """Play some frames while the same buttons are held.
+        """Play some frames with the same buttons held.
 
         Args:
-            pad1: The buttons of pad 1, in the numbers of the variable `agent_pad`.
+            pad1: The buttons of pad 1, as bits of the variable `agent_pad`.
             pad2: The buttons of pad 2, likewise; used in mode 1.
-            frames: How many frames.
+            frames: The number of frames.
         """
         self._library.duel_frames(self._image, pad1, pad2, frames)
 
     def get(self, name: str) -> int:
-        """Return a variable of data.json, as after the latest frame."""
+        """Return a variable of data.json after the latest frame."""
         offset, code, is_decimal = variable_map()[name]
         value: int = struct.unpack_from(code, self._image, self._ram + offset)[0]
         if is_decimal:
@@ -76,12 +75,12 @@ class Game:
         return value
 
     def set(self, name: str, value: int) -> None:
-        """Write a variable, as a host does. The game reads it on the next frame."""
+        """Write a variable of data.json, as a host does. The game reads it on the next frame."""
         offset, code, is_decimal = variable_map()[name]
         if is_decimal:
             value = int(str(value), 16)
         struct.pack_into(code, self._image, self._ram + offset, value)
 
     def variables(self) -> dict[str, int]:
-        """Return all variables of data.json, as after the latest frame."""
+        """Return all variables of data.json after the latest frame."""
         return {name: self.get(name) for name in variable_map()}

@@ -2,25 +2,25 @@
 
 #define MOST_FRAMES 60000 /* of a match */
 
-/* What can be seen of one frame. */
+/* What a player can see of one frame. */
 struct view {
     s16 distance;
     s16 height; /* of the enemy above the ground */
-    s16 lead;   /* health that the player has more */
+    s16 lead;   /* the player's health minus the enemy's */
     u8 enemy_is_left;
-    u8 enemy_status, own_status; /* n of STATUS_STAND + 2 * n */
-    u8 enemy_frames, own_frames; /* for which that status has lasted, at most 255 */
+    u8 enemy_status, own_status; /* n for STATUS_STAND + 2 * n */
+    u8 enemy_frames, own_frames; /* frames since that status began, at most 255 */
 };
 
-/* A player at play. */
+/* The state of a player in a match. */
 struct playing {
     const struct player *player;
-    struct view seen[MOST_LATE + 1]; /* a ring */
+    struct view seen[MOST_LATE + 1]; /* a ring buffer */
     u32 frame;
     const struct answer *answer;
-    u8 step, left;    /* of the answer: the step that comes next, and frames left of the present one */
+    u8 step, left;    /* of the answer: the next step, and the frames left of the present one */
     u8 mirrored;
-    u16 held;         /* buttons, or the action */
+    u16 held;         /* buttons, or the number of the action */
     u8 action_frame;
 };
 
@@ -39,7 +39,7 @@ static u8 frames_of(u8 status, u8 status_before, u8 frames_before)
 
 static struct view *seen_at(struct playing *playing, u32 frame) { return &playing->seen[frame % (MOST_LATE + 1)]; }
 
-/* What the player knows of: the frame that lies `late` back, or the first one. */
+/* What the player sees: the frame `late` frames ago, or the first one. */
 static const struct view *known(struct playing *playing)
 {
     u32 late = playing->player->late;
@@ -100,7 +100,8 @@ static const struct answer *decide(const struct player *player, const struct vie
 
 /* ---- what a player holds ---- */
 
-/* Begin the next step; a new answer if there is none left. A loop looks for the enemy's side at each step, others at each answer. */
+/* Begin the next step, or a new answer if none is left. A loop looks for the enemy's side at each step, the
+   other kinds at each answer. */
 static void next_step(struct playing *playing)
 {
     const struct player *player = playing->player;
@@ -144,7 +145,7 @@ static u16 pad_of_step(struct playing *playing)
     return pad;
 }
 
-/* Look at what is published now. */
+/* Record what is published now. */
 static void look(struct playing *playing)
 {
     static const struct view nothing;
@@ -178,7 +179,7 @@ static u16 health_lost(u8 side)
     return (u16)(FULL_HP - (hp < 0 ? 0 : hp));
 }
 
-/* Each multiplier is an odd number with no pattern: the same numbers in another order give another hash. */
+/* The multipliers are odd and have irregular bits, so that the hash depends on the order of frames. */
 static u32 traced(u32 trace)
 {
     const struct fighter *agent = &game.fighters[0], *enemy = &game.fighters[1];
@@ -189,11 +190,9 @@ static u32 traced(u32 trace)
 /* Count a round that has just ended. */
 static void count_round(struct result *result)
 {
-    u8 by_clock = game.time_outs > result->time_outs;
     result->rounds++;
     result->dealt = (u16)(result->dealt + health_lost(1));
     result->taken = (u16)(result->taken + health_lost(0));
-    result->clock_victories = (u8)(result->clock_victories + (by_clock && game.outcome == AGENT_WON));
     result->time_outs = (u8)game.time_outs;
 }
 

@@ -1,7 +1,7 @@
-"""Simple players that play natively: loops, rules with one or two thresholds, tables.
+"""Simple players that play natively: loops, rules with one or two conditions, tables.
 
-A player is what `players.h` says, in words: buttons by name, F and G for forward and back. How
-often one wins:
+They are those of `players.h`, with names for the buttons: F is forward, G is back. To measure how
+often a player wins:
 
     rise = Player("rule", late=12, conditions=(Condition("distance", 70),),
                   answers=((Step("F", 1),), (Step("F", 2), Step("DOWN", 2), Step("DOWN+F+Z", 3),
@@ -29,8 +29,8 @@ Kind = Literal["loop", "rule", "table"]
 KINDS: tuple[Kind, ...] = ("loop", "rule", "table")
 
 FEATURES = ("distance", "height", "enemy frames", "own frames", "lead", "enemy is", "own is")
-"""The features that a condition can ask about: of the last two whether they are in a set of
-statuses, else below a number."""
+"""The features that conditions test: the last two for being in a set of statuses, the others for
+being below a number."""
 STATUSES = ("stand", "crouch", "jump", "block", "attack", "special", "hit")
 MOST_STEPS, MOST_CONDITIONS, MOST_LATE = 6, 2, 60
 LONGEST_STEP = 255
@@ -45,10 +45,11 @@ HELD = {**BITS, "F": 4096, "G": 8192}
 
 @dataclass(frozen=True)
 class Step:
-    """Buttons held for some frames; of a player that takes actions, the name of one of the 44."""
+    """Buttons held for some frames, or one of the 44 actions if the player takes actions."""
 
     held: str
-    """Names joined by +. F is towards the enemy, G away from it."""
+    """Names of buttons joined by +, where F is towards the enemy and G away from it; or an action's
+    name."""
     frames: int = 1
 
 
@@ -57,12 +58,12 @@ Answer = tuple[Step, ...]
 
 @dataclass(frozen=True)
 class Condition:
-    """A question with the answers yes and no."""
+    """A condition of a rule."""
 
     feature: str
     below: int
-    """The number that the feature has to be below; for "enemy is" and "own is" a set of statuses, a
-    bit each."""
+    """The number that the feature must be below; for "enemy is" and "own is", a set of statuses as
+    bits."""
 
     def __str__(self) -> str:
         if not self.feature.endswith(" is"):
@@ -78,31 +79,31 @@ class Condition:
 class Player:
     """A simple player.
 
-    One of two conditions has four answers: neither holds, the second, the first, both.
+    With two conditions, the answers are for neither, the second, the first, and both.
     """
 
     kind: Kind
     answers: tuple[Answer, ...]
     late: int = 0
-    """Frames between what happens and what it sees."""
+    """The delay of what it sees, in frames."""
     interval: int = 0
-    """Frames from one action to the next; 0 if it holds the pad itself."""
+    """Frames between two actions; 0 if it holds the pad directly."""
     knows_side: bool = True
-    """True if left and right are exchanged while the enemy stands on its left."""
+    """True if its inputs are mirrored while the enemy is on the left."""
     conditions: tuple[Condition, ...] = ()
-    """The questions of a rule."""
+    """The conditions of a rule."""
     distance_edges: tuple[int, ...] = ()
-    """The distances at which the second, third and fourth band of a table begin."""
+    """The distances at which the second, third and fourth band of a table begin, in pixels."""
     height_edge: int = 0
-    """The height from which on the enemy counts as high, in a table."""
+    """The height in pixels from which the enemy is in the upper band of a table."""
     status_groups: tuple[int, ...] = ()
-    """The group of each of the enemy's statuses, in a table."""
+    """The group of each of the enemy's statuses in a table."""
 
     def __post_init__(self) -> None:
         """Check the limits that the C code relies on.
 
         Raises:
-            ValueError: Something is out of its range.
+            ValueError: A number is out of range.
         """
         wanted = {"loop": 1, "rule": 2 ** len(self.conditions), "table": CELLS}[self.kind]
         if len(self.answers) != wanted:
@@ -113,6 +114,15 @@ class Player:
             )
         if not 0 <= self.late <= MOST_LATE:
             raise ValueError(f"a player that is {self.late} frames late; expected 0 to {MOST_LATE}")
+        if not 0 <= self.interval <= LONGEST_STEP:
+            raise ValueError(
+                f"an action every {self.interval} frames; expected 0 to {LONGEST_STEP}"
+            )
+        for condition in self.conditions:
+            if not -(2**15) <= condition.below < 2**15:
+                raise ValueError(f"a condition {condition}; expected a number of 16 bits")
+        if self.kind == "table":
+            self._check_bands()
         for answer in self.answers:
             if not 1 <= len(answer) <= MOST_STEPS:
                 raise ValueError(f"an answer of {len(answer)} steps; expected 1 to {MOST_STEPS}")
@@ -121,6 +131,15 @@ class Player:
                     raise ValueError(
                         f"a step that is not 1 to {LONGEST_STEP} frames long: {answer}"
                     )
+
+    def _check_bands(self) -> None:
+        edges, groups = self.distance_edges, self.status_groups
+        if len(edges) != DISTANCE_BANDS - 1:
+            raise ValueError(f"{len(edges)} edges of distances; expected {DISTANCE_BANDS - 1}")
+        if len(groups) != len(STATUSES):
+            raise ValueError(f"groups of {len(groups)} statuses; expected {len(STATUSES)}")
+        if not set(groups) <= set(range(STATUS_GROUPS)):
+            raise ValueError(f"groups of statuses {groups}; expected 0 to {STATUS_GROUPS - 1}")
 
     def as_json(self) -> dict[str, Any]:
         """Return a dict for `from_json`."""
@@ -143,11 +162,10 @@ class Player:
 
 
 NOBODY = Player("loop", ((Step(""),),), knows_side=False)
-"""A player that holds nothing, for matches between two computer opponents, who hold both pads
-themselves."""
+"""A player that presses nothing, for matches between two computer opponents."""
 
 
-# ---- the same in C ----
+# ---- structures of C ----
 
 
 class _Step(ctypes.Structure):
@@ -207,7 +225,6 @@ RESULT = np.dtype(
         ("victories", np.uint8, 2),
         ("rounds", np.uint8),
         ("time_outs", np.uint8),
-        ("clock_victories", np.uint8),
     ],
     align=True,
 )
@@ -226,12 +243,12 @@ def _held_bits(held: str) -> int:
 
 @functools.cache
 def action_numbers() -> dict[str, int]:
-    """Return the number of each of the 44 actions by its name."""
+    """Return the numbers of the 44 actions by name."""
     return {name: number for number, name in enumerate(fighters.action_names())}
 
 
 def mirrored(action: str) -> str:
-    """Return the name of the action with left for right."""
+    """Return the name of the mirrored action."""
     sides = {"left": "right", "right": "left"}
     parts = re.split(r"([+ ])", action)
     return "".join(sides.get(part, part) for part in parts)
@@ -239,7 +256,7 @@ def mirrored(action: str) -> str:
 
 @functools.cache
 def loaded() -> ctypes.PyDLL:
-    """Return the library, once it knows the actions."""
+    """Return the library, after setting its table of actions."""
     native = library()
     table = (_Action * len(action_numbers()))()
     for entry, name, frames in zip(table, action_numbers(), fighters.actions(), strict=True):
@@ -308,15 +325,15 @@ def compiled_settings(matches: Sequence[Setting]) -> ctypes.Array[_Setting]:
 
 
 def play(players: Sequence[Player], matches: Sequence[Setting]) -> Results:
-    """Let every player play all these matches as pad 1.
+    """Play all these matches with each of the players.
 
     Args:
         players: The players of pad 1.
-        matches: The matches. Where a setting has an `agent_level`, the computer plays and the
-            player only watches.
+        matches: The matches. Where a setting has an `agent_level`, the computer plays in the
+            player's place.
 
     Returns:
-        A row for each player and a column for each match, of dtype RESULT.
+        The results, RESULT [players, matches].
     """
     in_c = (_Player * len(players))(*map(compiled, players))
     results = np.zeros((len(players), len(matches)), RESULT)
@@ -327,11 +344,10 @@ def play(players: Sequence[Player], matches: Sequence[Setting]) -> Results:
 
 
 def record(player: Player, match: Setting) -> tuple[list[int], Results]:
-    """Let a player play one match.
+    """Play one match with a player.
 
     Returns:
-        The buttons of its pad on each frame, in the numbers of the variable `agent_pad`, and the
-        result.
+        Its pad on each frame, as bits of the variable `agent_pad`, and the result.
     """
     pads = (ctypes.c_uint16 * MOST_FRAMES)()
     result = np.zeros(1, RESULT)
@@ -342,7 +358,7 @@ def record(player: Player, match: Setting) -> tuple[list[int], Results]:
 
 
 def won(results: Results) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Return for each result whether pad 1 won the match."""
+    """Return a mask of the results in which pad 1 won the match, bool of the same shape."""
     victories = results["victories"]
     return np.asarray(victories[..., 0] > victories[..., 1])
 
@@ -355,7 +371,7 @@ def win_share(player: Player, level: int, matches: int, name: str = "win share")
         player: The player of pad 1.
         level: The level of the computer opponent.
         matches: The number of matches; each has a seed of its own.
-        name: The text that the seeds are drawn from. Other names are other matches.
+        name: The text from which the seeds are derived; another name gives other matches.
     """
     drawn = list(islice(settings(name, level), matches))
     results = play([player], drawn)

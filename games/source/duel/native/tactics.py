@@ -1,6 +1,4 @@
-"""The opponent's tables of tactics, read and written natively,
-and the outcome of each of its choices.
-"""
+"""The opponent's tables in the native library, and samples of its choices with their returns."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ TABLE = HEADER.with_name("tactics.c")
 
 
 def names_of(enumeration: str) -> list[str]:
-    """Return the names of an enumeration of tactics.h, without the last, which is their number."""
+    """Return the names in an enumeration of tactics.h, without the last, which is their number."""
     found = re.search(rf"enum {enumeration} \{{(.*?)\}};", HEADER.read_text(), re.DOTALL)
     assert found is not None
     body = re.sub(r"/\*.*?\*/", "", found[1], flags=re.DOTALL)
@@ -36,7 +34,7 @@ def names_of(enumeration: str) -> list[str]:
 
 
 def constant(name: str) -> int:
-    """Return a number that tactics.h defines."""
+    """Return the value of a number that tactics.h defines."""
     found = re.search(rf"#define {name} (\d+)", HEADER.read_text())
     assert found is not None
     return int(found[1])
@@ -61,7 +59,7 @@ SAMPLE = np.dtype(
         ("gained", np.float32),
     ]
 )
-"""A choice and its outcome: `struct sample` of tuning.h."""
+"""A choice and its return: `struct sample` of tuning.h."""
 MOST_SAMPLES = 8192
 """The greatest number of choices in a match."""
 Table = np.ndarray[Any, np.dtype[np.void]]
@@ -69,32 +67,30 @@ Samples = np.ndarray[Any, np.dtype[np.void]]
 
 
 def read_tactics() -> Table:
-    """Return the table that the opponent plays by in this process:
-    a row of dtype OPTIONS for each situation.
-    """
+    """Return the opponent's table in this process, OPTIONS [situations]."""
     table = np.zeros(len(SITUATIONS), OPTIONS)
     loaded().duel_read_tactics(table.ctypes.data_as(ctypes.c_void_p))
     return table
 
 
 def write_tactics(table: Table) -> None:
-    """Let the opponent play by another table in this process."""
+    """Replace the opponent's table in this process."""
     loaded().duel_write_tactics(table.ctypes.data_as(ctypes.c_void_p))
 
 
 def sample(
     player: Player, matches: Sequence[Setting], weights: np.ndarray[Any, np.dtype[np.float32]]
 ) -> tuple[Samples, Results]:
-    """Let a player play some matches, and record what the opponent chooses.
+    """Play some matches, and record the opponent's choices.
 
     Args:
         player: The player of pad 1.
         matches: The matches.
-        weights: For each frame after a choice, how much it counts what the opponent gains or loses
-            on it.
+        weights: The weight of each frame after a choice in its return, f32 [frames].
 
     Returns:
-        The opponent's choices, of dtype SAMPLE, and the results, of dtype RESULT.
+        The opponent's choices with their returns, SAMPLE [choices], and the results, RESULT
+        [matches].
     """
     samples = np.zeros(MOST_SAMPLES * len(matches), SAMPLE)
     results = np.zeros(len(matches), RESULT)
@@ -115,7 +111,13 @@ def sample(
 
 
 def wrapped(head: str, items: Sequence[object], indent: int) -> list[str]:
-    """Return an initializer's lines, none too long."""
+    """Return the lines of a C initializer, wrapped at 118 columns.
+
+    Args:
+        head: The beginning of the first line.
+        items: The items of the initializer.
+        indent: The number of spaces before the other lines.
+    """
     lines = [head]
     for item in items:
         if len(lines[-1]) + len(f"{item}, ") > 118:
@@ -127,11 +129,11 @@ def wrapped(head: str, items: Sequence[object], indent: int) -> list[str]:
 
 
 def as_source(table: Table, how: str) -> str:
-    """Return tactics.c.
+    """Return the text of tactics.c.
 
     Args:
-        table: Its content.
-        how: A sentence on how it was made, for its first line.
+        table: The table, OPTIONS [situations].
+        how: A sentence for the first line on how the file was made.
     """
     lines = [
         f"/* {how} */",

@@ -4,19 +4,19 @@
 
 #include "blows.h"
 
-#define MOST_DECISIONS 4096 /* of a match */
+#define MOST_DECISIONS 4096 /* in a match */
 #define NO_ACTION 255
-#define SHOT_LEAVES 14      /* frames until a projectile flies */
-#define SHOT_SPEED 3.6      /* pixels a frame */
-#define APPROACH 1.6        /* frames by which a step towards a projectile brings it nearer */
+#define SHOT_LEAVES 14      /* frames until a projectile is released */
+#define SHOT_SPEED 3.6      /* pixels per frame */
+#define APPROACH 1.6        /* frames by which its arrival comes closer on a frame of walking towards it */
 
 static const s16 nearer_than[BANDS - 1] = {44, 62, 90, 130, 190};
 
-/* In the order in which they are asked for. */
+/* In the order of CASES in strategist.py. */
 enum { IN_FLIGHT, SHOT_COMES, BLOCKING, BEING_HIT, STANDS, CROUCHES, BLOCKS, JUMP_BEGINS, DOWN_FROM_HIGH, COMES_DOWN,
     BLOW_BEGINS, BLOW_STRIKES, BLOW_IS_PAST, SPECIAL_BEGINS, SPECIAL_STRIKES, SPECIAL_IS_PAST, WAS_JUST_HIT, WAS_HIT };
 
-/* What is published of one frame. */
+/* The published variables of one frame. */
 struct glance {
     s16 my_x, its_x, its_y;
     u16 my_status, its_status;
@@ -27,14 +27,14 @@ struct decision {
     u32 frame;
 };
 
-/* The teacher at play: see Eyes of strategist.py and Restricted of fighters.py. */
+/* The state of the teacher in a match: see Eyes of strategist.py and Restricted of fighters.py. */
 static struct {
     const struct teacher *teacher;
     u32 random;
 
-    struct glance seen[MOST_LATE + 1]; /* a ring */
+    struct glance seen[MOST_LATE + 1]; /* a ring buffer */
     u32 frame;
-    u16 since;         /* frames for which the enemy's status has lasted */
+    u16 since;         /* frames since the enemy's status began */
     u16 status;
     u8 falls;
     s16 last_y;
@@ -123,7 +123,7 @@ static u32 draw(void)
     return at_work.random;
 }
 
-/* Not allowed at all, or made twice running already. */
+/* True if an action is not allowed at all, or was the choice twice in a row. */
 static u8 is_out(u8 action)
 {
     return !at_work.teacher->may[action] || (at_work.latest[0] == action && at_work.latest[1] == action);
@@ -146,7 +146,7 @@ static u8 drawn_action(const float worth[ACTIONS])
         sum += is_out(i) ? 0 : expf(worth[i] - worth[best]);
         sums[i] = sum;
     }
-    float drawn = (float)(draw() >> 8) / (1 << 24) * sum;
+    double drawn = (double)(draw() >> 8) / (1 << 24) * sum; /* a float may be rounded up to the sum */
     u8 action = 0;
     while (action < ACTIONS - 1 && sums[action] <= drawn)
         action++;

@@ -1,6 +1,6 @@
-/* The scripted teacher as data: the cases of nodes/fighting/strategist.py, and for each how good every action is in it.
+/* The scripted teacher as data: the worth of every action in each case of nodes/fighting/strategist.py.
 
-   It plays as `Restricted` of fighters.py does, or, to learn, draws an action by how good it is. */
+   It takes the best action, as `Restricted` of fighters.py does, or draws one from the softmax, to learn. */
 #ifndef TEACHER_H
 #define TEACHER_H
 
@@ -12,25 +12,25 @@
 
 struct teacher {
     u8 interval;           /* frames between two decisions */
-    u8 late;               /* frames between what happens and what it sees */
+    u8 late;               /* delay of what it sees, in frames */
     u8 explores;           /* draws an action instead of taking the best */
-    u8 cooldown[ACTIONS];  /* frames after an action without another one */
-    u8 may[ACTIONS];       /* which actions it chooses from */
-    float worth[CELLS][ACTIONS]; /* natural logarithms of weights; actions as they are while the enemy stands on the right */
+    u8 cooldown[ACTIONS];  /* frames from an action to the next one, at least */
+    u8 may[ACTIONS];       /* 1 for each action that it chooses from */
+    float worth[CELLS][ACTIONS]; /* logits; actions are named for an enemy on the right */
 };
 
-/* What it chose, and what it gained from then on. */
+/* A decision and its return. */
 struct lesson {
     u8 cell, action;
-    float gained; /* health that it took, less what it lost, each weighted by how much later that was */
+    float gained; /* damage dealt minus damage taken, weighted by delay */
 };
 
-/* Let it play these matches as pad 1, and write a lesson for each decision; `seed` is where chance comes from if it explores.
-   `weights` says for each of so many frames after a decision how much what happens on it counts. Return how many lessons there
-   are, which is at most `room`. */
+/* Play these matches as pad 1, and write a lesson for each decision and a result for each match. `seed` is
+   for exploration. `weights` is the weight of each of the `frames` frames after a decision. Return the
+   number of lessons, at most `room`. */
 PUBLIC u32 duel_teach(const struct teacher *teacher, u32 seed, const struct setting *settings, u32 matches, const float *weights,
     u32 frames, struct lesson *lessons, u32 room, struct result *results);
-/* Let it play one match and write its pads of each frame; return the number of frames. */
+/* Play one match and write its pad on each frame. Return the number of frames, which may exceed `most_frames`. */
 PUBLIC u32 duel_record_teacher(const struct teacher *teacher, const struct setting *setting, u16 *pads, u32 most_frames,
     struct result *result);
 

@@ -1,4 +1,4 @@
-"""The scripted teacher as data, which plays and learns natively: see teacher.h."""
+"""The scripted teacher as data, with which it plays and learns natively: see teacher.h."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from nodes.fighting.strategist import CASES, NEARER_THAN
 
 BANDS = len(NEARER_THAN) + 1
 CELLS = len(CASES) * BANDS
-"""The number of cells of the table: case by case, each by distance."""
+"""The number of cells of the table: the bands of each case, case by case."""
 ACTIONS = 44
 MOST_LESSONS = 4096
 """The greatest number of decisions in a match."""
 LESSON = np.dtype([("cell", np.uint8), ("action", np.uint8), ("gained", np.float32)], align=True)
-"""A decision and its outcome: `struct lesson` of teacher.h."""
+"""A decision and its return: `struct lesson` of teacher.h."""
 Lessons = np.ndarray[Any, np.dtype[np.void]]
 Worth = np.ndarray[Any, np.dtype[np.float32]]
 
@@ -46,19 +46,20 @@ class _Teacher(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Teacher:
-    """A teacher that takes the best action of a cell, or draws one by how good it is."""
+    """A teacher that takes the best action of a cell, or, if it explores,
+    draws one from the softmax.
+    """
 
     worth: Worth
-    """Natural logarithms of weights, f32 [CELLS, ACTIONS]; actions as they are while the enemy
-    stands on the right."""
+    """Logits, f32 [CELLS, ACTIONS], of the actions for an enemy on the right."""
     may: Sequence[int]
-    """Numbers of the actions that it chooses from."""
+    """The numbers of the actions that it chooses from."""
     interval: int = 30
     late: int = 0
     explores: bool = False
 
     def compiled(self) -> _Teacher:
-        """Return it as a structure of C."""
+        """Return the teacher as a structure of C."""
         in_c = _Teacher(interval=self.interval, late=self.late, explores=self.explores)
         for name, number in action_numbers().items():
             in_c.cooldown[number] = fighters.cooldown_of(name)
@@ -71,17 +72,16 @@ class Teacher:
 def teach(
     teacher: Teacher, seed: int, matches: Sequence[Setting], weights: np.ndarray[Any, Any]
 ) -> tuple[Lessons, Results]:
-    """Let a teacher play some matches, and record the outcome of each decision.
+    """Play some matches with a teacher, and record its decisions.
 
     Args:
         teacher: The player of pad 1.
-        seed: The source of chance, if it explores.
+        seed: The seed of its exploration.
         matches: The matches.
-        weights: For each frame after a decision, how much it counts what the teacher gains or loses
-            on it.
+        weights: The weight of each frame after a decision in its return, f32 [frames].
 
     Returns:
-        Its decisions, of dtype LESSON, and the results, of dtype RESULT.
+        The decisions with their returns, LESSON [decisions], and the results, RESULT [matches].
     """
     lessons = np.zeros(MOST_LESSONS * len(matches), LESSON)
     results = np.zeros(len(matches), RESULT)
@@ -100,7 +100,7 @@ def teach(
 
 
 def record_teacher(teacher: Teacher, match: Setting) -> list[int]:
-    """Return the buttons that a teacher holds on each frame of a match, as bits of a pad."""
+    """Play a match with a teacher, and return its pad on each frame, as bits."""
     pads = (ctypes.c_uint16 * MOST_FRAMES)()
     result = np.zeros(1, RESULT)
     frames = loaded().duel_record_teacher(

@@ -3,11 +3,11 @@
 #include "blows.h"
 #include "mind.h"
 
-#define MOST_CHOICES 8192 /* of a match */
+#define MOST_CHOICES 8192 /* in a match */
 
-/* What was chosen in the match that is being played. */
+/* The choices of the match in progress. */
 static struct {
-    u16 noted; /* frame of the opponent's own count on which the latest choice was noted */
+    u16 noted; /* frame of the latest noted choice, in the opponent's own count */
     u32 choices;
     struct sample chosen[MOST_CHOICES];
     u32 chosen_on[MOST_CHOICES];

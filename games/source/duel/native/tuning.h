@@ -1,22 +1,23 @@
-/* What a search for better tactics needs: to try tables out, and to see what came of each choice. */
+/* The native part of the tuning: replace the opponent's tables, and sample its choices with their returns. */
 #ifndef TUNING_H
 #define TUNING_H
 
 #include "players.h"
 #include "tactics.h"
 
-/* What the opponent on the right chose, and what it gained from then on. */
+/* A choice of the opponent on the right, and its return. */
 struct sample {
     u8 situation, option;
-    u16 circumstances; /* a bit for each that was the case */
-    float gained;      /* health that it took, less what it lost, each weighted by how much later that was */
+    u16 circumstances; /* a bit for each that held */
+    float gained;      /* damage dealt minus damage taken, weighted by delay */
 };
 
 PUBLIC void duel_read_tactics(struct options table[SITUATIONS]);
 PUBLIC void duel_write_tactics(const struct options table[SITUATIONS]);
 
-/* Let a player play these matches, and write a sample for each choice. `weights` says for each of so many frames after a choice
-   how much what happens on it counts. Return how many samples there are, which is at most `room`. */
+/* Play these matches with `player` as pad 1, and write a sample for each of the opponent's choices and a
+   result for each match. `weights` is the weight of each of the `frames` frames after a choice. Return
+   the number of samples, at most `room`. */
 PUBLIC u32 duel_sample(const struct player *player, const struct setting *settings, u32 matches, const float *weights, u32 frames,
     struct sample *samples, u32 room, struct result *results);
 

@@ -1,3 +1,3 @@
-"""Searches for simple players that beat Duel's computer opponent:
-`exploits.py` while it is tuned, `judge.py` when it is done.
+"""Searches for simple players that beat Duel's opponent: `exploits.py` during tuning,
+`judge.py` after it.
 """

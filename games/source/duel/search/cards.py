@@ -1,7 +1,7 @@
-"""Players as cards of numbers: the form in which the judge searches,
-unlike `evolution.py` and `genomes.py`.
+"""Simple players as tuples of integers, called cards: the judge's encoding,
+which differs from `genomes.py`.
 
-An answer is a walk, one of the moves that the game knows, and a pause; not any steps in any order.
+An answer is a walk, one of the game's moves, and a pause, instead of any steps in any order.
 """
 
 from __future__ import annotations
@@ -33,18 +33,17 @@ MOVES: tuple[tuple[str, ...], ...] = (
     ("DOWN", "DOWN+F", "F+X"), ("DOWN", "DOWN+F", "F+Y"), ("DOWN", "DOWN+F", "F+Z"),
     ("F", "DOWN", "DOWN+F+X"), ("F", "DOWN", "DOWN+F+Y"), ("F", "DOWN", "DOWN+F+Z"),
 )  # fmt: skip
-"""The moves of an answer, each in the steps that it takes: none, the attacks, and the two
-specials."""
+"""The moves of an answer, each as its steps: none, the attacks, and the two special moves."""
 PRESSED = 3
 """Frames of each step of a move."""
 PALETTE = 5
-"""The number of different answers of a table, each for any number of cells."""
+"""The number of answers among which a table chooses for each of its cells."""
 FINENESS = 32
 """The number of values that a threshold or an edge can have."""
 
 Card = tuple[int, ...]
 Take = Callable[[int], int]
-"""A function that takes the next number of a card, which is below its argument."""
+"""A function that returns the next number of a card, which is from 0 to its argument - 1."""
 
 
 def player_of(space: Space, card: Card) -> Player:
@@ -58,7 +57,7 @@ def player_of(space: Space, card: Card) -> Player:
 
 
 def sizes(space: Space) -> Card:
-    """Return for each number of a card how many values it can have."""
+    """Return the number of values that each number of a card can have."""
     asked: list[int] = []
 
     def take(size: int) -> int:
@@ -116,11 +115,11 @@ def _table(space: Space, take: Take) -> Player:
 
 
 def _loop(space: Space, take: Take) -> Answer:
-    """Return an answer and a step, or one to six actions."""
+    """Return an answer and another walk, or one to six actions."""
     steps: list[Step] = []
     if space.interval:
         length = 1 + take(MOST_STEPS)
-        for _ in range(MOST_STEPS):  # all are taken from the card, whatever the length
+        for _ in range(MOST_STEPS):  # cards have numbers for all of them, whatever the length
             steps.append(_action(take))
         return tuple(steps[:length])
     for step in (*_answer(space, take), _walk(take)):
@@ -149,7 +148,7 @@ def _action(take: Take) -> Step:
 
 
 def _condition(take: Take) -> Condition:
-    """Return a condition: a feature, and a value of its range or a set of statuses."""
+    """Return a condition: a feature, with a threshold in its range or a set of statuses."""
     feature = FEATURES[take(len(FEATURES))]
     value = take(FINENESS)
     statuses = take(2 ** len(STATUSES))

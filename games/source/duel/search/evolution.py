@@ -1,8 +1,9 @@
-"""Evolution of simple players: many climbers begin, and fewer and fewer of the best go on.
+"""Evolution of simple players: hill climbing in a population that is halved several times.
 
-A climber is a player that is changed, or crossed with another climber, and replaced by a better
-child. All play the same matches in the same order. A child plays few of them at first, and more
-only while it is no worse than its parent: so what differs is the player and not its luck.
+The population consists of climbers. A child is the mutation of a climber or its crossover with
+another one, and replaces it if it is no worse. All players play the same matches in the same order,
+so that differences in score come from the players, not from luck. A child plays few matches at
+first, and more only while it is no worse than its parent.
 """
 
 from __future__ import annotations
@@ -16,39 +17,36 @@ import numpy as np
 
 from games.source.duel.matches import CHARACTERS, Setting, settings
 from games.source.duel.native.players import RESULT, Player, Results, play, won
-from games.source.duel.search.genomes import Space
+from games.source.duel.search.genomes import TURTLE, Space
 
 MARGIN = 0.2
-"""The weight of the difference in health beside a victory: it tells which of two losers is nearer
-to winning."""
+"""The weight of the difference in health in the score, which tells losers apart."""
 FULL_HEALTH = 176
 DRAWN = 400
-"""Players drawn at random to begin with."""
+"""The number of players drawn at random at the start."""
 START = ((3, 80), (12, 24), (48, 16))
 """Pairs of a number of matches and the number of players that are left after them. The last are the
 climbers."""
 CHECKS = (6, 24, 96)
 """The numbers of matches after which a child is compared with its parent."""
 HALVINGS = 4
-"""The number of times that the worse half of the climbers is given up; each stage gets an equal
-part of the budget."""
+"""The number of times that the worse half of the climbers is dropped; each stage gets an equal part
+of the budget."""
 CROSSED = 0.25
-"""The share of the children that have two parents."""
-SELECTED, SELECTION = 24, 128
-"""The number of players, of all climbers, that play SELECTION other matches at the end, which
-decide."""
+"""The probability that a child has two parents."""
+SELECTED, SELECTION = 16, 128
+"""The number of the best players of a search, and the number of other matches by which they are
+ranked."""
 TURTLE_DEALS = 35.0
-"""Damage a round, on average, up to which a player counts as a turtle: it wins by the clock, if at
-all."""
+"""The greatest mean damage per round of a turtle, which wins by time-out, if at all."""
 TURTLE_POWER = 4
-"""The steepness of the slope from players that win by the clock but deal too much, down to turtles,
-which are worth the most."""
+"""The exponent of the penalty on damage beyond a turtle's."""
 
 Score = Callable[[Results], float]
 
 
 def shuffled_settings(name: str, level: int) -> Iterator[Setting]:
-    """Yield matches without end; every sixteen of them have all match-ups, in random order."""
+    """Yield matches without end; each block of 16 has all match-ups, in random order."""
     coming = settings(name, level)
     rng = Random(f"{name} {level}")
     for _ in count():
@@ -58,37 +56,39 @@ def shuffled_settings(name: str, level: int) -> Iterator[Setting]:
 
 
 def dealt_a_round(results: Results) -> float:
-    """Return the damage that pad 1 deals in a round, on average."""
+    """Return the mean damage per round that pad 1 deals."""
     return float(results["dealt"].sum() / results["rounds"].sum())
 
 
 def margin(results: Results) -> float:
-    """Return how far pad 1 is ahead in health at the end of a round, on average, from -1 to 1."""
+    """Return the mean lead in health of pad 1 at the end of a round, from -1 to 1."""
     ahead = results["dealt"].astype(float) - results["taken"]
     return float((ahead / (FULL_HEALTH * results["rounds"].astype(float))).mean())
 
 
 def strength(results: Results) -> float:
-    """Return the share of victories, and a little of the difference in health."""
+    """Return the share of wins, plus MARGIN times the lead in health."""
     return float(won(results).mean()) + MARGIN * margin(results)
 
 
 def turtling(results: Results) -> float:
-    """Return the share of victories, less the more damage is dealt beyond a turtle's,
-    with a part of any lack of health.
+    """Return the share of wins, reduced for damage beyond a turtle's,
+    plus MARGIN times any negative lead.
     """
     allowed = min(1.0, TURTLE_DEALS / max(1.0, dealt_a_round(results)))
     return float(won(results).mean()) * allowed**TURTLE_POWER + MARGIN * min(0.0, margin(results))
 
 
-def score_of(space: Space) -> Score:
-    """Return the score by which players of a space are compared."""
-    return turtling if space.is_turtle else strength
+def score_of(player_class: str) -> Score:
+    """Return the score function, that is the fitness, of a class of players."""
+    return turtling if player_class == TURTLE else strength
 
 
 @dataclass
 class Candidate:
-    """A player with the results of the matches that it has played, the first of the course."""
+    """A player with its results in the matches of the course that it has played,
+    from the first on.
+    """
 
     player: Player
     results: Results
@@ -96,34 +96,35 @@ class Candidate:
 
     @property
     def behaviour(self) -> bytes:
-        """A key that is the same for players that do the same in all of these matches."""
+        """A key that is equal for players whose matches all have equal trajectories."""
         return self.results["trace"].tobytes()
 
 
 class Evolution:
-    """One search in one space."""
+    """An evolutionary search in one space."""
 
     def __init__(self, space: Space, course: Sequence[Setting], rng: Random) -> None:
         """Prepare a search.
 
         Args:
-            space: The space that is searched.
-            course: The matches that all players play, at least as many as CHECKS and START ask for.
-            rng: The source of chance.
+            space: The space to search.
+            course: The matches that all players play, at least as many as the greatest of CHECKS
+                and START.
+            rng: The random generator.
         """
         self.space, self.course, self.rng = space, course, rng
-        self.score = score_of(space)
+        self.score = score_of(space.player_class)
         self.played = 0
-        """The number of matches so far."""
+        """The number of matches played so far."""
         self.known: dict[Player, Candidate] = {}
         """All players that have played the whole course."""
 
     def run(self, budget: int, immigrants: Sequence[Player] = ()) -> None:
-        """Search until a number of matches have been played.
+        """Search until the budget is used up.
 
         Args:
             budget: The number of matches.
-            immigrants: Players that begin together with those that are drawn.
+            immigrants: Players that start together with the random ones.
         """
         drawn = [self.space.random(self.rng) for _ in range(DRAWN)]
         climbers = self.raced([*immigrants, *drawn])
@@ -139,9 +140,7 @@ class Evolution:
             climbers = climbers[: max(1, (len(climbers) + 1) // 2)]
 
     def raced(self, players: Sequence[Player]) -> list[Candidate]:
-        """Let players play more and more matches, fewer and fewer of them;
-        return those that are left, the best first.
-        """
+        """Select the climbers by START, and return them after the whole course, the best first."""
         nothing = np.zeros(0, RESULT)
         candidates = [Candidate(player, nothing, 0.0) for player in dict.fromkeys(players)]
         for matches, left in START:
@@ -149,8 +148,14 @@ class Evolution:
         return distinct(self.continued(candidates, CHECKS[-1]))
 
     def continued(self, candidates: Sequence[Candidate], matches: int) -> list[Candidate]:
-        """Let players that have played equally many matches go on until they have
-        played this number of them.
+        """Continue the course up to a number of matches.
+
+        Args:
+            candidates: Players that have all played the same number of matches.
+            matches: The number of matches that they will have played.
+
+        Returns:
+            The players with their new results and scores, in the same order.
         """
         done = len(candidates[0].results)
         players = [candidate.player for candidate in candidates]
@@ -166,7 +171,7 @@ class Evolution:
         return longer
 
     def climbed(self, climbers: Sequence[Candidate], place: int) -> Candidate:
-        """Return a child of the climber at a position if it is better, or else the climber."""
+        """Return a child of the climber at a position if it is no worse, or else the climber."""
         parent = climbers[place]
         child = parent.player
         if self.rng.random() < CROSSED:
@@ -181,30 +186,38 @@ class Evolution:
             before = parent.results[:matches]
             if candidate.score < self.score(before):
                 return parent
-            # in the very first matches the change may not have been called for yet
+            # in the first few matches, the mutation may not have had an effect yet
             if matches > CHECKS[0] and candidate.behaviour == before["trace"].tobytes():
                 return parent
         return candidate
 
     def selected(self, course: Sequence[Setting], wanted: int) -> list[Candidate]:
-        """Return the best of all players by other matches than those they were found with.
+        """Rank the best players of the search in other matches, and return the best of them first.
 
         Args:
             course: The other matches.
-            wanted: The number of players, at most.
+            wanted: The greatest number of players to return.
         """
         ranked = distinct(self.known.values())[:SELECTED]
         players = [candidate.player for candidate in ranked]
-        results = play(players, course)
-        self.played += results.size
-        again: list[Candidate] = []
-        for player, row in zip(players, results, strict=True):
-            again.append(Candidate(player, row, self.score(row)))
-        return distinct(again)[:wanted]
+        self.played += len(players) * len(course)
+        return ranked_by(self.score, players, course)[:wanted]
+
+
+def ranked_by(
+    score: Score, players: Sequence[Player], course: Sequence[Setting]
+) -> list[Candidate]:
+    """Play a course, and return the players, the best first,
+    without those that behave like a better one.
+    """
+    candidates: list[Candidate] = []
+    for player, results in zip(players, play(players, course), strict=True):
+        candidates.append(Candidate(player, results, score(results)))
+    return distinct(candidates)
 
 
 def distinct(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Return the candidates, the best first, without those that do the same as a better one."""
+    """Return the candidates, the best first, without those that behave like a better one."""
     ranked = sorted(candidates, key=lambda candidate: candidate.score, reverse=True)
     found: dict[bytes, Candidate] = {}
     for candidate in ranked:

@@ -1,5 +1,5 @@
-"""The best players that a search has found: their fresh matches, here and on the ROM,
-and the limits that they have to keep.
+"""Held-out matches of the best players that a search has found, natively and on the ROM,
+and their limits.
 """
 
 from __future__ import annotations
@@ -16,32 +16,34 @@ from games.source.duel import fighters
 from games.source.duel.counting import Limit, Row, row_of
 from games.source.duel.matches import BITS, Result, Setting, goes_alike, settings
 from games.source.duel.native.players import Player, Results, play, record, won
-from games.source.duel.search.evolution import TURTLE_DEALS, Candidate, dealt_a_round
-from games.source.duel.search.genomes import TURTLE
+from games.source.duel.search.evolution import TURTLE_DEALS, Candidate, dealt_a_round, strength
+from games.source.duel.search.genomes import TURTLE, kind_of
 
 BEST = 10
-"""So many of the best of each class play the fresh matches."""
+"""The number of players of each class that play the held-out matches."""
 SPARE = 20
-"""One more match is played for so many fresh ones, because some may go alike."""
+"""There is one spare match for this many, because some may be repetitions."""
 ON_ROM = 30
-"""Matches of the very best that are played on the ROM as well."""
+"""The number of matches of the best player that are played on the ROM as well."""
 MOST_OF_LOOPS = {4: 0.2, 6: 0.1, 8: 0.05, 10: 0.05}
+MOST_OF_TABLES = {4: 0.7, 6: 0.45, 8: 0.35, 10: 0.25}
+"""At level 4, 15 points below the least share of the scripted teacher (`OF_THE_TEACHER` in
+calibrate.py)."""
 MOST = {
     "blind loop": MOST_OF_LOOPS,
     "side loop": MOST_OF_LOOPS,
     "one threshold": {4: 0.35, 6: 0.2, 8: 0.15, 10: 0.1},
-    "two thresholds": {6: 0.45, 8: 0.35, 10: 0.25},
-    "table": {6: 0.45, 8: 0.35, 10: 0.25},
+    "two thresholds": MOST_OF_TABLES,
+    "table": MOST_OF_TABLES,
     TURTLE: {4: 0.1, 6: 0.05, 8: 0.05, 10: 0.05},
 }
-"""The share of matches that the best of a class may win at a level."""
+"""The greatest share of matches that the best player of a class may win at a level."""
 LIMITED_FROM = {"one threshold": 12, "two thresholds": 12, "table": 12}
-"""The least delay in frames of the players that the limit is for. For classes that are not named
-here it is for all."""
+"""The least delay in frames of players that have a limit; 0 for the other classes."""
 
 
 class Run(Protocol):
-    """The processes that play, and the rows that are kept: see calibrate.py."""
+    """The worker processes, and the finished rows: see calibrate.py."""
 
     rows: dict[str, Row]
 
@@ -50,7 +52,7 @@ class Run(Protocol):
         ...
 
     def keep(self, key: str, row: Row) -> Row:
-        """Remember a row by a key, and return it."""
+        """Save a row under a key, and return it."""
         ...
 
 
@@ -58,7 +60,7 @@ class Run(Protocol):
 
 
 def counted(results: Results) -> list[Result]:
-    """Return native results as the calibration counts them."""
+    """Return native results in the form that the calibration counts."""
     return [_counted(result) for result in results]
 
 
@@ -72,12 +74,11 @@ def _counted(result: Any) -> Result:
         time_outs=int(result["time_outs"]),
         kinds=(mine.bit_count(), theirs.bit_count()),
         trajectory=str(result["trace"]),
-        won_by_clock=bool(won(result) and result["clock_victories"]),
     )
 
 
 def row_of_player(what: str, player: Player, results: Results, wanted: int = 0) -> Row:
-    """Return a row of the calibration, with the player, how it won and what damage it deals."""
+    """Return a row of the calibration, with the player and its damage per round."""
     row = row_of(what, counted(results), wanted)
     row["dealt_a_round"] = round(dealt_a_round(results), 1)
     row["player"] = player.as_json()
@@ -93,7 +94,7 @@ class Finalist:
 
     player: Player
     score: float
-    """In matches other than those it was found with."""
+    """The score in other matches than those of the search."""
     dealt_a_round: float
 
     def as_json(self) -> dict[str, Any]:
@@ -106,8 +107,8 @@ class Finalist:
 
     @classmethod
     def of(cls, candidate: Candidate) -> Finalist:
-        """Return a player that was selected."""
-        return cls(candidate.player, candidate.score, dealt_a_round(candidate.results))
+        """Return a selected player as a finalist, whose score is its strength."""
+        return cls(candidate.player, strength(candidate.results), dealt_a_round(candidate.results))
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Finalist:
@@ -117,7 +118,7 @@ class Finalist:
 
 @dataclass(frozen=True)
 class Final:
-    """The ten best of a class that see equally late, and their fresh matches."""
+    """The ten best players of a class and delay at a level, and their held-out matches."""
 
     player_class: str
     late: int
@@ -125,8 +126,7 @@ class Final:
     players: tuple[Player, ...]
     matches: int
     seeds: str
-    """The text that the seeds of the fresh matches are drawn from, beside the class, delay and
-    level."""
+    """The text from which the seeds are derived, together with class, delay and level."""
 
     @property
     def what(self) -> str:
@@ -134,14 +134,14 @@ class Final:
         return f"{self.player_class}, {self.late} late, at {self.level}"
 
     def fresh(self) -> list[Setting]:
-        """Return the matches, with a few more to make up for those that go alike."""
+        """Return the held-out matches, with a few spare ones in place of repetitions."""
         spare = self.matches // SPARE
         drawn = settings(f"{self.seeds} {self.player_class} {self.late}", self.level)
         return list(islice(drawn, self.matches + spare))
 
 
 class Recorded:
-    """A player that holds again what was held: the bits of a pad for each frame."""
+    """A player that replays a pad, given as bits for each frame."""
 
     sees = False
 
@@ -157,9 +157,8 @@ class Recorded:
 
 
 def plays_alike(player: Player, match: Setting) -> bool:
-    """Let a player play a match here, and hold the same on the ROM.
-
-    Return True if both come to the same.
+    """Play a match natively, replay the pad on the ROM,
+    and return True if the results are equal.
     """
     pads, result = record(player, match)
     (here,) = counted(np.array([result]))
@@ -167,11 +166,11 @@ def plays_alike(player: Player, match: Setting) -> bool:
 
 
 def play_final(final: Final) -> Row:
-    """Let each of the players play the fresh matches.
+    """Play the held-out matches with each of the players.
 
     Returns:
-        The row of the best, with the rows of all in `all`. `on_rom` has two numbers: the matches
-        that go on the ROM as here, and those that were compared.
+        The row of the best, by upper bound, with the rows of all in `all`. `on_rom` has the number
+        of matches that are equal on the ROM, and the number of those compared.
     """
     fresh = final.fresh()
     begin = time.process_time()
@@ -191,31 +190,45 @@ def upper_bound(row: Row) -> float:
 
 
 Group = tuple[int, int, str]
-"""A level, how late the players are, and their class."""
+"""A level, a delay in frames, and a class of players."""
+Groups = dict[Group, list[Finalist]]
+"""The finalists of each level, delay and class."""
+
+
+def add_finalists(groups: Groups, level: int, finalists: Iterable[Finalist]) -> None:
+    """Add players found at a level to the groups of their own classes,
+    whatever space they were found in.
+
+    A player that deals no more damage than a turtle also joins the group of the turtles.
+    """
+    for finalist in finalists:
+        player = finalist.player
+        groups.setdefault((level, player.late, kind_of(player)), []).append(finalist)
+        if finalist.dealt_a_round <= TURTLE_DEALS:
+            groups.setdefault((level, player.late, TURTLE), []).append(finalist)
+
+
+def ten_best(finalists: Iterable[Finalist]) -> tuple[Player, ...]:
+    """Return the different players with the best scores, the best first, at most BEST."""
+    ranked = sorted(finalists, key=lambda finalist: finalist.score, reverse=True)
+    distinct = dict.fromkeys([finalist.player for finalist in ranked])
+    return tuple(distinct)[:BEST]
 
 
 def finals(found: Mapping[Group, Sequence[Finalist]], matches: int, seeds: str) -> Iterator[Final]:
-    """Yield the ten best of each group. A player that deals a turtle's damage is a turtle as well.
+    """Yield the final of each group.
 
     Args:
         found: The finalists of each group.
-        matches: The number of fresh matches that they play.
-        seeds: The text that the seeds of the matches are drawn from.
+        matches: The number of held-out matches.
+        seeds: The text from which the seeds of these matches are derived.
     """
-    turtles: dict[Group, list[Finalist]] = {}
-    for (level, late, _), finalists in found.items():
-        slow = [finalist for finalist in finalists if finalist.dealt_a_round <= TURTLE_DEALS]
-        turtles.setdefault((level, late, TURTLE), []).extend(slow)
-    for (level, late, player_class), finalists in {**found, **turtles}.items():
-        ranked = sorted(finalists, key=lambda finalist: finalist.score, reverse=True)
-        distinct = dict.fromkeys([finalist.player for finalist in ranked])
-        players = tuple(distinct)
-        if players:
-            yield Final(player_class, late, level, players[:BEST], matches, seeds)
+    for (level, late, player_class), finalists in found.items():
+        yield Final(player_class, late, level, ten_best(finalists), matches, seeds)
 
 
 def limit_of(player_class: str, late: int, level: int) -> Limit | None:
-    """Return the limit of a class at a level, or None if it has none."""
+    """Return the limit of a class with a delay at a level, or None if it has none."""
     most = MOST.get(player_class, {}).get(level)
     if most is None or late < LIMITED_FROM.get(player_class, 0):
         return None
@@ -226,13 +239,10 @@ def limit_of(player_class: str, late: int, level: int) -> Limit | None:
 
 
 def table_of_finals(rows: Sequence[Row]) -> list[str]:
-    """Return the lines of a table of the judged rows, without those of the searches."""
+    """Return the lines of a table of the finals' rows, in Markdown."""
     lines = [
-        (
-            "| the best of ten | holds | n | won | by the clock | 95 % | limit | met | "
-            "damage a round | on the ROM |"
-        ),
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "| the best of ten | holds | n | won | 95 % | limit | met | damage a round | on the ROM |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
         if "all" not in row:
@@ -242,9 +252,9 @@ def table_of_finals(rows: Sequence[Row]) -> list[str]:
         holds = f"an action every {interval}" if interval else "a pad"
         same, compared = row["on_rom"]
         lines.append(
-            f"| {row['what']} | {holds} | {row['n']} | {row['won']} | {row['by_clock']} | "
+            f"| {row['what']} | {holds} | {row['n']} | {row['won']} | "
             f"{row['low']:.3f}–{row['high']:.3f} "
             f"| {row['limit']} | {verdict} | {row['dealt_a_round']:g} | "
-            f"{same} of {compared} alike |"
+            f"{same} of {compared} equal |"
         )
     return lines

@@ -1,5 +1,5 @@
-"""Simple players drawn at random, changed a little, and crossed,
-as evolution needs it for each class of players.
+"""Random simple players, and their mutation and crossover,
+for the evolution of each class of players.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ WAYS = ("", "", "F", "F", "G", "UP", "UP+F", "UP+F", "UP+G", "DOWN", "DOWN+F", "
 BUTTONS = ("X", "Y", "Z", "A", "B", "C")
 PUNCHES = ("X", "Y", "Z")
 LONGEST, SHORT = 40, 12
-"""The most frames of a step, and of the shorter half of those that are drawn."""
+"""The most frames of a step, and of a step that is drawn as a short one."""
 THRESHOLDS = {
     "distance": (32, 264),
     "height": (1, 110),
@@ -36,22 +36,22 @@ THRESHOLDS = {
     "own frames": (1, 60),
     "lead": (-60, 61),
 }
-"""The least and the greatest number that a condition compares with."""
+"""The range of each feature's thresholds, in pixels, frames and points of health."""
 JITTER = 0.08
-"""Standard deviation of a changed number, as a part of its range."""
+"""The standard deviation of a threshold's mutation, as a fraction of its range."""
 
 
 @dataclass(frozen=True)
 class Space:
-    """The players of one class that see equally late and act equally often."""
+    """A search space: the players of one class with the same delay and interval."""
 
     kind: str
-    """A blind loop never looks, a side loop looks where the enemy stands; one threshold, two
-    thresholds, table."""
+    """One of "blind loop", "side loop" (which knows the enemy's side), "one threshold", "two
+    thresholds", "table"."""
     late: int
     interval: int
     is_turtle: bool = False
-    """True if players are wanted that win by the clock."""
+    """True if the search is for players that win by time-out."""
 
     def __str__(self) -> str:
         what, how = self.kind, "raw pads"
@@ -63,7 +63,7 @@ class Space:
 
     @property
     def player_class(self) -> str:
-        """The class that the limits are for: turtles are a class of their own."""
+        """The class for the limits, in which turtles of all kinds are one class."""
         return TURTLE if self.is_turtle else self.kind
 
     # ---- steps and answers ----
@@ -84,15 +84,15 @@ class Space:
         return Step(self.to_pad(held), self.frames(rng))
 
     def to_pad(self, held: str) -> str:
-        """Return buttons as a player of this space holds them:
-        one that does not know the enemy's side goes to the right.
+        """Return buttons as a player of this space holds them: for a blind loop,
+        forward is to the right.
         """
         if self.kind == "blind loop":
             return to_the_right(held)
         return held
 
     def special(self, rng: Random) -> Answer:
-        """Draw a projectile or a rising attack."""
+        """Draw the steps of a projectile or a rising attack."""
         ways = rng.choice((("DOWN", "DOWN+F", "F"), ("F", "DOWN", "DOWN+F")))
         frames = rng.randint(1, 4)
         before = [Step(self.to_pad(way), frames) for way in ways[:2]]
@@ -101,7 +101,7 @@ class Space:
         return (*before, blow)
 
     def answer(self, rng: Random) -> Answer:
-        """Draw a few steps: a move and what follows it, or anything."""
+        """Draw a few steps: a move and a pause, a single direction, or any steps."""
         if self.interval:
             return (self.step(rng),)
         waiting = rng.choice(("", "DOWN", "G", "DOWN+G", "F"))
@@ -122,7 +122,7 @@ class Space:
         return tuple(steps)
 
     def changed_step(self, rng: Random, step: Step) -> Step:
-        """Change the buttons or the frames of a step, or draw another one."""
+        """Mutate the buttons or the frames of a step, or draw another one."""
         what = rng.random()
         if self.interval or what < 0.2:
             return self.step(rng)
@@ -133,7 +133,7 @@ class Space:
         return replace(step, frames=self.frames(rng))
 
     def changed_answer(self, rng: Random, answer: Answer, most: int = MOST_STEPS) -> Answer:
-        """Change, add, take out or exchange steps of an answer."""
+        """Mutate an answer: change, insert, delete or swap steps, or insert a special move."""
         steps = list(answer)
         place = rng.randrange(len(steps))
         what = rng.random()
@@ -204,14 +204,14 @@ class Space:
         )
 
     def changed(self, rng: Random, player: Player) -> Player:
-        """Change one thing of a player, now and then more."""
+        """Mutate a player, once or, with probability 0.35 each time, again."""
         while True:
             player = self.changed_once(rng, player)
             if rng.random() < 0.65:
                 return player
 
     def changed_once(self, rng: Random, player: Player) -> Player:
-        """Change one thing of a player: a condition, the bands of a table, or an answer."""
+        """Mutate a condition, the bands of a table, or an answer of a player."""
         what = rng.random()
         if player.kind == "rule" and what < 0.35:
             return changed_conditions(rng, player)
@@ -228,8 +228,8 @@ class Space:
         return replace(player, answers=tuple(answers))
 
     def crossed(self, rng: Random, one: Player, other: Player) -> Player:
-        """Return a player with some answers of one and some of the other;
-        two loops give a beginning and an end.
+        """Return the crossover of two players: each answer is from either,
+        a loop's beginning and end from both.
         """
         if one.kind == "loop":
             first, second = one.answers[0], other.answers[0]
@@ -240,8 +240,8 @@ class Space:
         return replace(one, answers=tuple(answers))
 
     def widened(self, rng: Random, player: Player) -> Player:
-        """Return a player of this space that acts like one of a narrower class or of
-        another delay, or nearly so.
+        """Convert a player of a narrower class,
+        another delay or interval into a similar player of this space.
         """
         if self.kind == "two thresholds" and len(player.conditions) == 1:
             no, yes = player.answers
@@ -252,7 +252,7 @@ class Space:
 
 
 def kind_of(player: Player) -> str:
-    """Return the kind of the spaces that a player belongs to."""
+    """Return the kind of the spaces to which a player belongs."""
     if player.kind == "loop":
         return "side loop" if player.knows_side else "blind loop"
     if player.kind == "table":
@@ -261,7 +261,7 @@ def kind_of(player: Player) -> str:
 
 
 def joined(way: str, button: str) -> str:
-    """Return a direction and a button as one text; each of them may be empty."""
+    """Join a direction and a button by +; each of them may be empty."""
     if way and button:
         return f"{way}+{button}"
     return way or button
@@ -274,12 +274,12 @@ def to_the_right(held: str) -> str:
 
 
 def within(value: int, least: int, most: int) -> int:
-    """Return the number between the bounds that is nearest to a value."""
+    """Return a value clamped to the bounds."""
     return max(least, min(most, value))
 
 
 def condition(rng: Random) -> Condition:
-    """Draw a condition, most often one about distance or status, which matter most."""
+    """Draw a condition. Distances and statuses, which matter most, are the most likely."""
     feature = rng.choices(FEATURES, (6, 2, 1, 1, 1, 4, 2))[0]
     if feature in THRESHOLDS:
         return Condition(feature, rng.randint(*THRESHOLDS[feature]))
@@ -287,7 +287,9 @@ def condition(rng: Random) -> Condition:
 
 
 def changed_conditions(rng: Random, player: Player) -> Player:
-    """Draw another condition for one of a rule's, or change its number or its set of statuses."""
+    """Mutate a condition of a rule: draw another one,
+    or change its threshold or its set of statuses.
+    """
     conditions = list(player.conditions)
     place = rng.randrange(len(conditions))
     old = conditions[place]
@@ -303,7 +305,7 @@ def changed_conditions(rng: Random, player: Player) -> Player:
 
 
 def changed_bands(rng: Random, player: Player) -> Player:
-    """Move an edge, or put a status into another group."""
+    """Mutate a table: move an edge, or draw another group for a status."""
     what = rng.random()
     if what < 0.5:
         edges = list(player.distance_edges)

@@ -1,12 +1,11 @@
-"""The judge of a finished opponent: a second search,
-which is never used while the opponent is tuned.
+"""The judge of a finished opponent: a second search, which is never used for tuning.
 
     python -m games.source.duel.search.judge --draw 1 --workers 2
 
-It is another algorithm, simulated annealing, over players in another form (cards.py), with delays,
-intervals and matches of its own, all drawn from the number of the draw. Each use is written to
-judge.jsonl before it begins, and its outcome at its end. A draw that has failed a ROM is spent: its
-players join the exploit search, and a new draw judges.
+It is another algorithm, simulated annealing, over players in another encoding (cards.py), with
+delays, intervals and matches of its own, all drawn from the number --draw. Each use is logged in
+judge.jsonl, once before it starts, and again with its result. A draw that has failed a ROM cannot
+be used again: its players join the exploit search, and another draw judges.
 """
 
 from __future__ import annotations
@@ -15,13 +14,14 @@ import argparse
 import math
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import islice, product
 from random import Random
 from typing import Any
 
 from games.source.duel import FOLDER, LEVELS
+from games.source.duel.command_line import STOPPED, end_processes, positive, start_processes
 from games.source.duel.counting import Row, outcome_of
 from games.source.duel.matches import Setting
 from games.source.duel.native.compiled import library
@@ -34,11 +34,13 @@ from games.source.duel.search.evolution import (
     score_of,
     shuffled_settings,
 )
+from games.source.duel.search.exploits import finalists_of, visit, visits
 from games.source.duel.search.finals import (
     BEST,
     MOST,
     Finalist,
-    Group,
+    Groups,
+    add_finalists,
     finals,
     limit_of,
     play_final,
@@ -50,24 +52,29 @@ from minibrains import GameError
 
 JUDGED = [level for level in sorted(MOST[TURTLE]) if level <= LEVELS]
 """The levels that have limits."""
+SEARCHED = range(JUDGED[0], LEVELS + 1)
+"""The levels that are searched. Players found at any of them are tried at those that have
+limits."""
 BUDGET = 30_000
-"""The number of matches of all annealings of one space."""
+"""The number of matches of all annealings of one space at one level."""
 RESTARTS = 3
-"""Annealings that share it."""
+"""The number of annealings that share the budget."""
 HOTTEST, COLDEST = 0.2, 0.01
-"""Temperatures at the beginning and at the end, in units of the score."""
+"""The temperatures at the start and at the end, in units of the score."""
 FEWEST, MOST_MATCHES = 6, 64
-"""Matches that a card and its change play side by side, at the beginning and at the end."""
+"""The numbers of matches in which a card is compared with its neighbour, at the start and at the
+end."""
 FINALISTS, SELECTION = 16, 96
-"""The number of cards, those that held out longest, that play SELECTION other matches."""
+"""The number of cards that are selected as the most robust, and the number of matches that rank
+them."""
 MATCHES = 1000
-"""Fresh matches of each of the ten best."""
+"""The number of held-out matches of each of the ten best."""
 
 
 @dataclass(frozen=True)
 class Draw:
-    """The spaces of one judge: players that are late by two numbers of frames,
-    and act at three intervals.
+    """The search spaces of one judge, with two delays and three intervals,
+    drawn from its number.
     """
 
     number: int
@@ -99,13 +106,13 @@ class Task:
 
 
 def anneal(task: Task) -> list[Finalist]:
-    """Search a space, and return its best players by matches other than
-    those they were found with.
+    """Search a space, and return its best players,
+    ranked in other matches than those of the search.
     """
     name = f"judge {task.draw}: {task.space}"
     rng = Random(f"{name} at {task.level}")
     matches = shuffled_settings(name, task.level)
-    score = score_of(task.space)
+    score = score_of(task.space.player_class)
 
     held_out: dict[Card, int] = {}
     for _ in range(RESTARTS):
@@ -124,7 +131,8 @@ def anneal(task: Task) -> list[Finalist]:
 def annealing(
     task: Task, rng: Random, matches: Iterator[Setting], score: Score
 ) -> Iterator[tuple[Card, int]]:
-    """Yield every card that was held, with the number of matches in which it has outlasted changes.
+    """Yield every card that was accepted, with the number of matches of
+    comparisons that it survived.
 
     Source: S. Kirkpatrick, C. D. Gelatt and M. P. Vecchi, Optimization by simulated annealing,
         1983.
@@ -153,7 +161,13 @@ def annealing(
 
 
 def changed(rng: Random, card: Card, limits: Card) -> Card:
-    """Return a card with one or two other numbers, half of them next to what they were."""
+    """Return a neighbour of a card: one or two numbers are changed, by 1 or to any value.
+
+    Args:
+        rng: The random generator.
+        card: The card.
+        limits: The number of values that each of its numbers can have.
+    """
     numbers = list(card)
     for _ in range(rng.choice((1, 1, 2))):
         place = rng.randrange(len(numbers))
@@ -167,20 +181,25 @@ def changed(rng: Random, card: Card, limits: Card) -> Card:
 # ---- the verdict ----
 
 
-def verdict(draw: Draw, pool: ProcessPoolExecutor) -> Iterator[Row]:
-    """Search, and yield the row of the best of each class,
-    delay and level with its limit and whether it is met.
+def verdict(draw: Draw, pool: Executor) -> Iterator[Row]:
+    """Search, and yield the final row of each class, delay and level,
+    with its limit and whether it is met.
     """
-    spaces = list(draw.spaces())
     tasks: list[Task] = []
-    for level, space in product(JUDGED, spaces):
+    for level, space in product(SEARCHED, draw.spaces()):
         tasks.append(Task(draw.number, level, space, BUDGET))
-    groups: dict[Group, list[Finalist]] = {}
+    groups: Groups = {}
     for task, found in zip(tasks, pool.map(anneal, tasks), strict=True):
-        groups.setdefault((task.level, task.space.late, task.space.player_class), []).extend(found)
+        add_finalists(groups, task.level, found)
         print(f"{task.space} at {task.level}: {found[0].score:.2f}", file=sys.stderr, flush=True)
 
-    every = list(finals(groups, MATCHES, f"judge {draw.number} fresh"))
+    coming = [one for one in visits(groups) if one.group[0] in JUDGED]
+    for visited, row in zip(coming, pool.map(visit, coming), strict=True):
+        add_finalists(groups, visited.group[0], finalists_of(row))
+        print(f"{visited.what}: {row['players'][0]['score']:.2f}", file=sys.stderr, flush=True)
+
+    judged = {group: finalists for group, finalists in groups.items() if group[0] in JUDGED}
+    every = list(finals(judged, MATCHES, f"judge {draw.number} fresh"))
     for final, row in zip(every, pool.map(play_final, every), strict=True):
         limit = limit_of(final.player_class, final.late, final.level)
         yield {**row, **outcome_of(row, limit)}
@@ -189,14 +208,13 @@ def verdict(draw: Draw, pool: ProcessPoolExecutor) -> Iterator[Row]:
 def entry_of(row: Row) -> dict[str, Any]:
     """Return the entry of a row in the log.
 
-    If a limit is missed, it has all players that were played.
+    If its limit is not met, it has all of the final's players.
     """
     entry: dict[str, Any] = {}
     for name in (
         "what",
         "n",
         "won",
-        "by_clock",
         "low",
         "high",
         "limit",
@@ -212,15 +230,22 @@ def entry_of(row: Row) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Judge the ROM.
+    """Judge the ROM, and return the exit code.
 
-    Return 0 if all limits are met, 1 if one is missed, 2 if this draw may not judge.
+    Returns:
+        0 if all limits are met, 1 if one is not, 2 if this draw was used up or the game does not
+        compile, 130 after Ctrl-C.
     """
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--draw", type=int, required=True, help="the number of the judge")
-    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument(
+        "--draw",
+        type=int,
+        required=True,
+        help="the number of the judge, from which its search is drawn",
+    )
+    parser.add_argument("--workers", type=positive, default=1)
     options = parser.parse_args()
     log = read_log()
     for entry in log:
@@ -228,22 +253,27 @@ def main() -> int:
             failed = entry["rom_sha1"][:8]
             print(
                 (
-                    f"draw {options.draw} has failed ROM {failed} and is spent; "
-                    "judge with another --draw"
+                    f"draw {options.draw} has failed ROM {failed} and cannot be used again; "
+                    "choose another --draw"
                 ),
                 file=sys.stderr,
             )
             return 2
 
     try:
-        library()  # once, before there are processes that need it
+        library()  # compile before there are several processes
     except GameError as error:
         parser.exit(2, f"{error}\n")
 
     about = {"draw": options.draw, "rom_sha1": (FOLDER / "rom.sha").read_text().strip()}
     write_log({**about, "begins": True})
-    with ProcessPoolExecutor(options.workers) as pool:
-        rows = list(verdict(Draw(options.draw), pool))
+    with start_processes(options.workers) as pool:
+        try:
+            rows = list(verdict(Draw(options.draw), pool))
+        except KeyboardInterrupt:
+            end_processes()
+            print("stopped before the verdict; the log has this use", file=sys.stderr)
+            return STOPPED
 
     met = all(row["met"] is not False for row in rows)
     write_log({**about, "met": met, "rows": [entry_of(row) for row in rows]})

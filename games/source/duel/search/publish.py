@@ -1,11 +1,11 @@
-"""Make the best simple players that a search has found the ones that agents are compared with.
+"""Publish the best simple players that a search has found, for comparison with agents.
 
     python -m games.source.duel.calibrate --only exploits --rows rows.jsonl --json exploits.json
     python -m games.source.duel.search.publish exploits.json
     python -m server make-brains simple_players/duel.safetensors
 
-Of each class the best at each level goes into the game's simple_players.json, and its
-evaluation.json names it there.
+The best player of each class and level goes into the game's simple_players.json, and its
+evaluation.json refers to it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from games.source.duel.counting import Row
 from minibrains.graph.workflow import dump_json
 
 FINAL: Final = re.compile(r"(?P<kind>[a-z ]+), \d+ late, at (?P<level>\d+)")
-"""The form of the names of the finals' rows."""
+"""The names of the rows of finals."""
 ABOUT: Final = (
     "Players that an agent has to be better than, "
     "as nodes/fighting/simple.py reads them. F is towards the enemy, G away from it."
@@ -32,8 +32,8 @@ Best = dict[tuple[int, str], Row]
 
 
 def best_of_each(rows: Iterable[Row]) -> Best:
-    """Return the best player of each level and class: the one whose upper bound is highest,
-    however late it sees.
+    """Return the row of the best player of each level and class, by upper bound,
+    whatever its delay.
     """
     best: Best = {}
     for row in rows:
@@ -62,7 +62,7 @@ def simple_players(best: Best, rom_sha1: str) -> dict[str, Any]:
 
 
 def baselines(best: Best) -> dict[str, dict[str, Any]]:
-    """Return the part `simple` of evaluation.json."""
+    """Return the entry `simple` of evaluation.json."""
     levels: dict[str, dict[str, Any]] = {}
     for level, kind in best:
         player = {"workflow": "duel_simple", "set": {"fighter.player": f"level {level}, {kind}"}}
@@ -71,10 +71,10 @@ def baselines(best: Best) -> dict[str, dict[str, Any]]:
 
 
 def publish(report: Mapping[str, Any], folder: Path) -> None:
-    """Write both files beside the game.
+    """Write simple_players.json, and the entry `simple` of evaluation.json.
 
     Args:
-        report: The report of calibrate.py, as written with --json.
+        report: The report that calibrate.py writes with --json.
         folder: The folder of the game.
     """
     best = best_of_each(report["rows"])
@@ -85,11 +85,11 @@ def publish(report: Mapping[str, Any], folder: Path) -> None:
 
 
 def main() -> None:
-    """Publish the players of the report that is named on the command line."""
+    """Publish the players of the report on the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("report", type=Path, help="what calibrate.py wrote with --json")
+    parser.add_argument("report", type=Path, help="the report that calibrate.py wrote with --json")
     options = parser.parse_args()
     publish(json.loads(options.report.read_text()), FOLDER)
 

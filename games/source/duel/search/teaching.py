@@ -1,12 +1,13 @@
-"""Find the scripted teacher's rules: `python -m games.source.duel.search.teaching` writes
-nodes/fighting/choices.py.
+"""Learn the scripted teacher's actions, and write them to nodes/fighting/choices.py.
 
-The rules say in which case the teacher is; the actions are found by policy gradient against one
-level, from nothing. A decision is weighed by the health that the teacher gained and lost in the
-second after it. The same seed and opponent give the same rules.
+    python -m games.source.duel.search.teaching
+
+The rules of strategist.py define the cases; their actions are learned from scratch by policy
+gradient against one level. The return of a decision is the damage dealt minus the damage taken in
+the two seconds after it. The same seed and opponent give the same actions.
 
 Source: R. J. Williams, Simple statistical gradient-following algorithms for connectionist
-    reinforcement learning, 1992.
+reinforcement learning, 1992.
 """
 
 from __future__ import annotations
@@ -32,18 +33,17 @@ from nodes.fighting.strategist import CASES, NEARER_THAN, STAY_LOW
 CHOICES = Path(__file__).resolve().parents[4] / "nodes/fighting/choices.py"
 LEVEL = 4
 FULL_WEIGHT, HALF_LIFE, FORGOTTEN = 50, 35.0, 130
-"""In frames after a decision: its weight is 1 up to FULL_WEIGHT, then halves every HALF_LIFE, and
+"""In frames after a decision: the weight is 1 up to FULL_WEIGHT, then halves every HALF_LIFE, and
 is 0 from FORGOTTEN on."""
 MATCHES_A_STEP = 256
 RATE = 0.2
-"""The change of a logarithm for each point of health by which an action was better than the
-average."""
+"""The learning rate: the change of a logit per point of advantage."""
 MOST_CHANGE = 0.5
-"""The greatest change of a logarithm in one step."""
+"""The greatest change of a logit in one step."""
 DOUBT = 8.0
-"""The number of neutral decisions that an action's advantage is averaged with."""
+"""The number of neutral decisions with which the advantage of an action is averaged."""
 LEAST = -5.0
-"""The least logarithm of a cell, whose greatest is 0: no action is given up for good."""
+"""The least logit of a cell, whose greatest is 0, so that every action is still tried."""
 
 
 def weights() -> np.ndarray[tuple[int], np.dtype[np.float32]]:
@@ -57,8 +57,8 @@ def improve(worth: Worth, lessons: Lessons) -> None:
     """Take one step of the policy gradient.
 
     Args:
-        worth: The logarithms, f32 [CELLS, ACTIONS], which are changed.
-        lessons: The decisions and their outcomes.
+        worth: The logits, f32 [CELLS, ACTIONS], which are changed in place.
+        lessons: The decisions with their returns.
     """
     cell, action = lessons["cell"].astype(int), lessons["action"].astype(int)
     counts = np.zeros((CELLS, ACTIONS))
@@ -73,8 +73,8 @@ def improve(worth: Worth, lessons: Lessons) -> None:
 
 
 def told_by_facing() -> dict[int, str]:
-    """Return the actions of the teacher's table, told by facing,
-    by their numbers while the enemy stands on the right.
+    """Return the teacher's actions, named relative to the enemy,
+    by their numbers for an enemy on the right.
     """
     table = ActionTable.load(bundled_dir("models") / "action_table/sf2.safetensors")
     names = {}
@@ -86,15 +86,15 @@ def told_by_facing() -> dict[int, str]:
 
 
 def as_source(worth: Worth, names: dict[int, str]) -> str:
-    """Return choices.py with the two best actions of each cell.
+    """Return the text of choices.py, with the two best actions of each cell.
 
     Args:
-        worth: The logarithms, [CELLS, ACTIONS]. A cell of zeros was never met, and gets STAY_LOW.
-        names: The actions by their numbers.
+        worth: The logits, f32 [CELLS, ACTIONS]. A cell of zeros never occurred, and gets STAY_LOW.
+        names: The names of the actions by number.
     """
     lines = [
         (
-            '"""What ScriptedStrategist does in each case, by distance: the best action, '
+            '"""The actions of ScriptedStrategist in each case, by distance: the best, '
             "and the second best."
         ),
         "",
@@ -120,14 +120,12 @@ def as_source(worth: Worth, names: dict[int, str]) -> str:
 
 
 def main() -> None:
-    """Learn, and write the rules."""
+    """Learn the actions, and write choices.py."""
     parser = argparse.ArgumentParser(description="Find the scripted teacher's rules.")
     parser.add_argument(
         "--steps", type=int, default=600, help="steps of the policy gradient (default: 600)"
     )
-    parser.add_argument(
-        "--seed", type=int, default=1, help="another seed finds other rules (default: 1)"
-    )
+    parser.add_argument("--seed", type=int, default=1, help="random seed (default: 1)")
     options = parser.parse_args()
     rng = Random(options.seed)
     names = told_by_facing()

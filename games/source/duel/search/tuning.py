@@ -1,14 +1,18 @@
-"""Tune the opponent's tactics against the players that beat it:
+"""Tune the opponent against players that beat it:
 `python -m games.source.duel.search.tuning --rounds 20`.
 
-Each round searches for new simple players that beat the present table, on some levels, and adds
-them to the pool; then it changes the table by policy gradient over the pool and over the opponent
-of the level below. A choice is weighed by the health that the opponent gained and lost within two
-seconds; a player counts the more, the further it is above the share that it may win. The average
-table of a round is kept if it is better. The same seed, pool, table and number of workers give the
-same result.
+Each round searches at some levels for new simple players that beat the present table, and adds them
+to a pool. Then it improves the table by policy gradient, in matches against the pool and, for each
+level, against the level below. The return of a choice is the damage dealt minus the damage taken
+within two seconds. Players are drawn the more often, the further they are above their limits. The
+average table of a round replaces the one before if its loss is no greater. With --fighter, only the
+adjustments for one fighter are tuned, in matches against it. The same seed, pool, table and number
+of workers give the same result.
 
-The pool stands in pool.jsonl and the table in tactics.c; both are written after each round.
+The pool is in pool.jsonl, the table in tactics.c; both are written after each round.
+
+Source: R. J. Williams, Simple statistical gradient-following algorithms for connectionist
+reinforcement learning, 1992.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ import argparse
 import json
 import time
 from collections.abc import Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from itertools import chain, cycle, islice
 from pathlib import Path
@@ -27,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from games.source.duel import LEVELS
+from games.source.duel.command_line import positive, start_processes
 from games.source.duel.matches import Setting
 from games.source.duel.native.players import NOBODY, Player, play, won
 from games.source.duel.native.tactics import (
@@ -46,56 +51,61 @@ from games.source.duel.search.genomes import TURTLE, kind_of
 POOL = Path(__file__).resolve().parent / "pool.jsonl"
 LEVELS_IN_TURN = (6, 8, 10, 4, 8, 6, 10, 5, 8, 4, 6, 9, 10, 7, 2)
 BUDGET = 5000
-"""The number of matches of each search for a new player, as exploits.py counts them."""
+"""The budget of each search for new players, in matches: see exploits.py."""
 
 FULL_WEIGHT, HALF_LIFE, FORGOTTEN = 20, 41.6, 110
-"""In frames after a choice: its weight is 1 up to FULL_WEIGHT, then halves every HALF_LIFE, and is
+"""In frames after a choice: the weight is 1 up to FULL_WEIGHT, then halves every HALF_LIFE, and is
 0 from FORGOTTEN on."""
 RATE = 0.8
-"""Sixteenths of a doubling by which a logarithm changes for each point of advantage."""
+"""The learning rate: sixteenths of a doubling per point of advantage."""
 MOST_CHANGE = 12.0
 """The greatest change of a logarithm in one step."""
 DOUBT = 8.0
-"""The number of neutral choices that a deed's advantage is averaged with."""
+"""The number of neutral choices with which the advantage of a deed is averaged."""
 SHRINKING = {"ALWAYS": 0.01, "else": 0.016}
-"""The part of its distance from indifference that a logarithm loses at each step. A deed that is
-nearly as good as the best is then chosen nearly as often: a mixed strategy is hard to exploit, and
-can still adapt to what a match teaches."""
+"""The fraction of its distance from indifference by which a logarithm shrinks at each step. So
+deeds that are nearly as good as the best are chosen nearly as often: a mixed strategy is hard to
+exploit, and can still adapt during a match."""
 LEAST, GREATEST = -48, 48
-"""Bounds of the logarithms under ALWAYS, in sixteenths; the greatest of a situation is GREATEST."""
+"""Bounds of the logarithms under ALWAYS, in sixteenths; the greatest in each situation is set to
+GREATEST."""
 MOST_ADDED = 60
 PLAYERS_A_STEP, MATCHES_A_STEP = 96, 4
 STEPS, SKIPPED_STEPS = 240, 60
 CHECKED_MATCHES = 24
 REMEMBERED = 0.3
-"""The part of the pool that a search begins with."""
+"""The share of the pool, over all levels, with which a search starts."""
 MOST_IN_POOL = 500
 AIM = 0.6
-"""The part of its limit that a player should win at most: others of its class will win more."""
+"""The fraction of its limit that a player of the pool may win, since others of its class will win
+more."""
 UNLIMITED = 0.75
-"""The limit of a player that has none, neither at its level nor below."""
+"""The limit of a player whose class has none at its level or below."""
 RIVALS_LIMIT = 0.42
-"""The share that the level below should win at most."""
+"""The greatest share of matches that the level below should win."""
+
+FIRST_FIGHTER = CIRCUMSTANCES.index("AS_KAZE")
+FIGHTERS = [name.removeprefix("AS_").lower() for name in CIRCUMSTANCES[FIRST_FIGHTER:]]
 
 Logarithms = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True)
 class Exploiter:
-    """A player that has beaten the opponent at a level,
-    or the computer opponent of another level.
+    """A player that has beaten the opponent at a level; or a rival,
+    a computer opponent of another level.
     """
 
     level: int
     player: Player
     rival: int = 0
-    """The level of that computer opponent; 0 for a player."""
+    """The level of the rival; 0 for a player."""
     is_turtle: bool = False
     """True if it deals a turtle's damage."""
 
     @property
     def limit(self) -> float:
-        """The share of matches that it should win at most."""
+        """The greatest share of matches that it should win."""
         if self.rival:
             return RIVALS_LIMIT
         kind = TURTLE if self.is_turtle else kind_of(self.player)
@@ -107,16 +117,25 @@ class Exploiter:
             limit = (limit + UNLIMITED) / 2
         return AIM * limit
 
-    def matches(self, name: str, count: int) -> list[Setting]:
-        """Return some matches, drawn from a name."""
-        drawn = islice(shuffled_settings(name, self.level), count)
-        return [replace(setting, agent_level=self.rival) for setting in drawn]
+    def matches(self, name: str, count: int, fighter: int | None = None) -> list[Setting]:
+        """Return some matches against the opponent's level.
+
+        Args:
+            name: The text from which the seeds are derived.
+            count: The number of matches.
+            fighter: The number of the opponent's fighter in all of them; None: all fighters in
+                turn.
+        """
+        drawn = shuffled_settings(name, self.level)
+        wanted = (setting for setting in drawn if fighter in (None, setting.enemy))
+        return [replace(setting, agent_level=self.rival) for setting in islice(wanted, count)]
 
 
 RIVALS = [Exploiter(level, NOBODY, level - 1) for level in range(2, LEVELS + 1)]
-"""Each level has to win against the one below it."""
+"""The level below each level, as its rival."""
 DRAWN_RIVALS = 4.0
-"""By so much a rival is drawn more readily than a simple player: it is one of few."""
+"""The factor by which a rival is drawn more often than a simple player, because there are few
+rivals."""
 
 
 def read_pool() -> list[Exploiter]:
@@ -149,24 +168,26 @@ def weights() -> np.ndarray[Any, np.dtype[np.float32]]:
     return counted
 
 
-# ---- what a process does ----
+# ---- the work of a process ----
 
 
 @dataclass(frozen=True)
 class Bout:
-    """Some matches of one player of the pool."""
+    """Matches of one player of the pool."""
 
     place: int
     """The position of the player in the pool."""
     exploiter: Exploiter
     name: str
-    """The text that the matches are drawn from."""
+    """The text from which the seeds are derived."""
     count: int
+    fighter: int | None
+    """The number of the opponent's fighter in all matches; None: all fighters in turn."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """The matches of one process, and the table that the opponent plays by."""
+    """The matches of one process, and the opponent's table."""
 
     table: Table
     bouts: Sequence[Bout]
@@ -177,25 +198,27 @@ def shares_of(batch: Batch) -> list[float]:
     write_tactics(batch.table)
     shares = []
     for bout in batch.bouts:
-        results = play([bout.exploiter.player], bout.exploiter.matches(bout.name, bout.count))
+        results = play(
+            [bout.exploiter.player], bout.exploiter.matches(bout.name, bout.count, bout.fighter)
+        )
         shares.append(float(won(results).mean()))
     return shares
 
 
 def advantages_of(batch: Batch) -> tuple[Logarithms, Logarithms, list[float]]:
-    """Play, and sum up the outcomes of the opponent's choices.
+    """Play, and sum up the advantages of the opponent's choices.
 
     Returns:
-        For each situation, circumstance and option the health by which it was better than the
-        average choice there, summed, and the number of times that it was chosen; and the share of
-        its matches that each player wins.
+        The sums of advantages over the mean return of the situation, f64 [situations,
+        circumstances, options]; the numbers of choices, likewise; and the share of its matches that
+        each player wins.
     """
     write_tactics(batch.table)
     shape = batch.table["logarithms"].shape
     sums, counts = np.zeros(shape), np.zeros(shape)
     shares = []
     for bout in batch.bouts:
-        matches = bout.exploiter.matches(bout.name, bout.count)
+        matches = bout.exploiter.matches(bout.name, bout.count, bout.fighter)
         samples, results = sample(bout.exploiter.player, matches, weights())
         shares.append(float(won(results).mean()))
         situation, option = samples["situation"].astype(int), samples["option"].astype(int)
@@ -210,21 +233,20 @@ def advantages_of(batch: Batch) -> tuple[Logarithms, Logarithms, list[float]]:
 
 @dataclass(frozen=True)
 class Attack:
-    """A search for players that beat the opponent as it is."""
+    """A search for players that beat the opponent with this table."""
 
     table: Table
     task: Task
-    known: Sequence[Player]
 
 
 def attacked(attack: Attack) -> list[tuple[str, float, Exploiter]]:
-    """Return for the best player of each space its name,
-    and the share of its matches that it wins, and the player.
+    """Return for each space its name, the share of matches that its best player wins,
+    and that player.
     """
     write_tactics(attack.table)
     level = attack.task.level
     found = []
-    for space, row in search(attack.task, attack.known):
+    for space, row in search(attack.task):
         is_turtle = row["dealt_a_round"] <= TURTLE_DEALS
         exploiter = Exploiter(level, Player.from_json(row["player"]), is_turtle=is_turtle)
         found.append((f"{space} at {level}", row["share"], exploiter))
@@ -235,28 +257,36 @@ def attacked(attack: Attack) -> list[tuple[str, float, Exploiter]]:
 
 
 class Tuner:
-    """A table, and those that it is tuned against: the rivals first, then the pool."""
+    """A table, and the players against which it is tuned: the rivals first, then the pool."""
 
     def __init__(
-        self, pool: Sequence[Exploiter], rng: Random, processes: Executor, workers: int
+        self,
+        pool: Sequence[Exploiter],
+        rng: Random,
+        processes: Executor,
+        workers: int,
+        fighter: int | None = None,
     ) -> None:
-        """Begin with the table that is compiled in.
+        """Start from the table that is compiled in.
 
         Args:
             pool: The players.
-            rng: The source of chance.
-            processes: The processes that play.
+            rng: The random generator.
+            processes: The worker processes.
             workers: The number of processes.
+            fighter: The number of the fighter whose adjustments are tuned, in matches against
+                it; None: the whole table is tuned.
         """
         self.pool = [*RIVALS, *pool]
         self.rng = rng
         self.processes = processes
         self.workers = workers
+        self.fighter = fighter
         self.table = read_tactics()
         self.exact: Logarithms = self.table["logarithms"].astype(float)
-        """The table's logarithms before they are rounded: situation, circumstance, option."""
+        """The table's logarithms before rounding, f64 [situations, circumstances, options]."""
         self.shares = np.zeros(len(self.pool))
-        """The share of its matches that each player of the pool has won lately."""
+        """The moving average of the share of its matches that each player wins, f64 [players]."""
 
     def batches(self, bouts: Sequence[Bout]) -> list[Batch]:
         """Divide the bouts among the processes."""
@@ -265,15 +295,17 @@ class Tuner:
             batches.append(Batch(self.table, bouts[first :: self.workers]))
         return batches
 
-    # ---- how good it is ----
+    # ---- evaluation ----
 
     def check(self) -> float:
-        """Let the whole pool play; return the loss: the excess of the players over their limits,
-        and a little of their shares.
+        """Play the whole pool, and return the loss.
+
+        It is the sum over all players of x + 2 x² + 0.1 s, where s is the share of matches that the
+        player wins, and x its excess over the limit, or 0.
         """
         bouts: list[Bout] = []
         for place, player in enumerate(self.pool):
-            bouts.append(Bout(place, player, f"check {place}", CHECKED_MATCHES))
+            bouts.append(Bout(place, player, f"check {place}", CHECKED_MATCHES, self.fighter))
         batches = self.batches(bouts)
         for batch, shares in zip(batches, self.processes.map(shares_of, batches), strict=True):
             self.shares[[bout.place for bout in batch.bouts]] = shares
@@ -284,23 +316,25 @@ class Tuner:
         """Return the limits of all players, f64 [players]."""
         return np.array([exploiter.limit for exploiter in self.pool])
 
-    # ---- making it better ----
+    # ---- policy gradient ----
 
     def drawn_players(self) -> list[int]:
-        """Draw the positions of PLAYERS_A_STEP players of the pool,
-        those that win much the most often.
+        """Draw the positions of PLAYERS_A_STEP players,
+        most often of those furthest above their limits.
         """
         readiness = 0.012 + np.maximum(0.0, self.shares - 0.8 * self.limits())
         readiness[: len(RIVALS)] *= DRAWN_RIVALS
         return self.rng.choices(range(len(self.pool)), weights=list(readiness), k=PLAYERS_A_STEP)
 
     def step(self) -> None:
-        """Let some players play, and change the table by the outcomes of the choices."""
+        """Take one step of the policy gradient, in matches against players drawn from the pool."""
         sums = np.zeros(self.exact.shape)
         counts = np.zeros(self.exact.shape)
         bouts: list[Bout] = []
         for place in self.drawn_players():
-            bouts.append(Bout(place, self.pool[place], f"{self.rng.random()}", MATCHES_A_STEP))
+            bouts.append(
+                Bout(place, self.pool[place], f"{self.rng.random()}", MATCHES_A_STEP, self.fighter)
+            )
         batches = self.batches(bouts)
         for batch, (summed, counted, shares) in zip(
             batches, self.processes.map(advantages_of, batches), strict=True
@@ -312,7 +346,10 @@ class Tuner:
         self.change(RATE * sums / (counts + DOUBT))
 
     def change(self, changes: Logarithms) -> None:
-        """Add to the logarithms, and draw them all towards indifference."""
+        """Add changes to the logarithms, and shrink them; if one fighter is tuned,
+        only its adjustments.
+        """
+        before = self.exact.copy()
         self.exact += np.clip(changes, -MOST_CHANGE, MOST_CHANGE)
         for situation, options in enumerate(self.table):
             count = int(options["count"])
@@ -323,18 +360,25 @@ class Tuner:
             logarithms[1:] *= 1 - SHRINKING["else"]
             np.clip(logarithms[1:], -MOST_ADDED, MOST_ADDED, out=logarithms[1:])
             self.exact[situation, :, count:] = 0
+        if self.fighter is not None:
+            tuned = FIRST_FIGHTER + self.fighter
+            others = [
+                circumstance for circumstance in range(len(CIRCUMSTANCES)) if circumstance != tuned
+            ]
+            self.exact[:, others] = before[:, others]
         self.play_by(self.exact)
 
     def play_by(self, logarithms: Logarithms) -> None:
-        """Let the opponent play by these logarithms, which are rounded for its table."""
+        """Set the logarithms, which are rounded for the opponent's table."""
         self.exact = logarithms
         self.table["logarithms"] = np.rint(logarithms)
 
     def tune(self) -> tuple[float, float]:
-        """Take STEPS steps, and settle on the average of all but the first if it is better.
+        """Take STEPS steps, then average the tables after SKIPPED_STEPS,
+        unless the loss gets greater.
 
         Returns:
-            The loss, as `check` returns it, of the table as it was, and of the average.
+            The loss, as returned by `check`, of the table at the start, and of the average.
         """
         before, begun = self.exact.copy(), self.check()
         total = np.zeros(self.exact.shape)
@@ -351,16 +395,19 @@ class Tuner:
     # ---- the pool ----
 
     def attack_on(self, level: int) -> Attack:
-        """Draw a search for players that beat the opponent of a level as it is."""
-        task = Task(level, self.rng.choice(INTERVALS), BUDGET, name=f"{self.rng.random()} ")
+        """Draw a search for players that beat the present opponent at a level."""
+        interval = self.rng.choice(INTERVALS)
+        name = f"{self.rng.random()} "
         known: list[Player] = []
         for exploiter in self.pool:
-            if exploiter.level == level and not exploiter.rival and self.rng.random() < REMEMBERED:
+            if not exploiter.rival and self.rng.random() < REMEMBERED:
                 known.append(exploiter.player)
-        return Attack(self.table, task, known)
+        return Attack(self.table, Task(level, interval, BUDGET, name, tuple(known)))
 
     def search(self, levels: Sequence[int]) -> list[Exploiter]:
-        """Search at some levels; return the players that win some matches."""
+        """Search at some levels, and return the new players that win more
+        than half of their limits.
+        """
         attacks = [self.attack_on(level) for level in levels]
         found: list[Exploiter] = []
         for what, share, exploiter in chain.from_iterable(self.processes.map(attacked, attacks)):
@@ -370,8 +417,8 @@ class Tuner:
         return found
 
     def extend(self, found: Sequence[Exploiter]) -> None:
-        """Add players to the pool, and give up those that win least for their limit
-        if it becomes too large.
+        """Add players to the pool; if it gets too large,
+        drop those that win least relative to their limits.
         """
         excess = self.shares / self.limits()
         excess[: len(RIVALS)] = np.inf
@@ -383,7 +430,7 @@ class Tuner:
 def means(
     situations: np.ndarray[Any, np.dtype[np.int_]], gained: np.ndarray[Any, np.dtype[np.float32]]
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return for each choice the average gain of all choices in its situation, f64 [choices]."""
+    """Return for each choice the mean return of all choices in its situation, f64 [choices]."""
     counts = np.bincount(situations)
     sums = np.bincount(situations, gained)
     averages: np.ndarray[Any, np.dtype[np.float64]] = (sums / np.maximum(1, counts))[situations]
@@ -391,10 +438,10 @@ def means(
 
 
 def source_of(table: Table) -> str:
-    """Return tactics.c with this table."""
+    """Return the text of tactics.c with this table."""
     return as_source(
         table,
-        "Made by `python -m games.source.duel.search.tuning`, which goes on from what stands here.",
+        "Made by `python -m games.source.duel.search.tuning`, which continues from this table.",
     )
 
 
@@ -403,23 +450,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description="Tune the opponent's tactics, a few minutes a round."
     )
-    parser.add_argument("--rounds", type=int, default=8, help="searches and tunings (default: 8)")
     parser.add_argument(
-        "--seed", type=int, default=1, help="another seed searches and tunes otherwise (default: 1)"
+        "--rounds", type=positive, default=8, help="rounds of search and tuning (default: 8)"
     )
+    parser.add_argument("--seed", type=int, default=1, help="random seed (default: 1)")
     parser.add_argument(
         "--workers",
-        type=int,
+        type=positive,
         default=2,
-        help="processes; more of them search more levels a round (default: 2)",
+        help="processes; each searches a level per round (default: 2)",
+    )
+    parser.add_argument(
+        "--fighter",
+        choices=FIGHTERS,
+        help="tune only the adjustments for this fighter, in matches against it",
     )
     options = parser.parse_args()
-    with ProcessPoolExecutor(options.workers) as processes:
-        tuner = Tuner(read_pool(), Random(options.seed), processes, options.workers)
+    fighter = FIGHTERS.index(options.fighter) if options.fighter else None
+    with start_processes(options.workers) as processes:
+        tuner = Tuner(read_pool(), Random(options.seed), processes, options.workers, fighter)
         levels = cycle(LEVELS_IN_TURN)
         for number in range(options.rounds):
             begin = time.monotonic()
-            tuner.check()  # who wins least for its limit leaves the pool
+            tuner.check()  # measure the shares by which `extend` drops players
             tuner.extend(tuner.search(list(islice(levels, options.workers))))
             begun, ended = tuner.tune()
             write_pool(tuner.pool[len(RIVALS) :])
