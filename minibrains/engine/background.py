@@ -24,6 +24,8 @@ SHUTDOWN_TIMEOUT: Final = 5.0
 else."""
 _HEALTH_CHECK: Final = 0.1
 """Seconds between two checks of an idle process."""
+_SIGNAL_CHECK: Final = 0.2
+"""The longest wait, in seconds, after which signals are handled."""
 
 
 class NodeCall:
@@ -58,6 +60,21 @@ class NodeCall:
         if limit is None or self.started is None:
             return limit
         return max(0.0, self.started + limit - perf_counter())
+
+    def wait(self, limit: float | None = None) -> bool:
+        """Wait until the call has finished, or for `limit` seconds since it was started;
+        return True if it has finished.
+        """
+        # In steps: Python handles a signal only between two of its instructions, so that a Ctrl-C
+        # just before the wait would not be noticed before its end.
+        while not self.finished.is_set():
+            remaining = self.remaining(limit)
+            if remaining == 0:
+                return False
+            if remaining is None or remaining > _SIGNAL_CHECK:
+                remaining = _SIGNAL_CHECK
+            self.finished.wait(remaining)
+        return True
 
     def take(self) -> Any:
         """Return the result, or raise the error."""
@@ -122,10 +139,9 @@ class BackgroundNode:
 
         The time that a process takes to start does not count.
         """
-        while not call.finished.wait(call.remaining(self.timeout)):
-            if call.remaining(self.timeout) == 0:
-                self._abandon(call)
-                raise RunError(f"it took longer than its time limit of {self.timeout:g} s")
+        if not call.wait(self.timeout):
+            self._abandon(call)
+            raise RunError(f"it took longer than its time limit of {self.timeout:g} s")
 
     @property
     def busy(self) -> bool:
@@ -223,7 +239,7 @@ class BackgroundNode:
         if self._abandoned is not None and not self._abandoned.finished.wait(SHUTDOWN_TIMEOUT):
             raise self._still_busy()
         call = self._begin(method, arguments, -1)
-        call.finished.wait()
+        call.wait()
         return call.take()
 
     def _still_busy(self) -> RunError:

@@ -5,8 +5,8 @@ The rule:
 1. The 16 ordered match-ups form four sets, in each of which every fighter is once on either side. A
    set belongs to one part as a whole.
 2. A stage belongs to one part. A state belongs to a part if both its match-up and its stage do.
-3. What one ROM held back is never held back again, since it has been looked at: it validates the
-   next ROM.
+3. What was held back with an earlier ROM, and has been looked at, is never held back again: it
+   validates.
 4. Mirror matches are in training only, so that validation and held-back states are of the same
    kind. The match-up of the workflows, Kaze against Bron, is in training too.
 """
@@ -59,7 +59,7 @@ HELD_BACK_BEFORE: Sequence[Mapping[str, object]] = (
         "stages": ["Observatory"],
     },
 )
-"""The match-ups and stages that earlier ROMs held back."""
+"""The match-ups and stages that were held back with an earlier ROM and have been looked at."""
 
 
 def match_up_name(agent: int, enemy: int) -> str:
