@@ -194,7 +194,9 @@ def test_a_player_that_is_not_there_is_named() -> None:
         brain=SimplePlayers(players={"one": LOOP}, actions=ACTIONS), player="two"
     )
     with (
-        pytest.raises(MinibrainsError, match=r"the brain has no player 'two'. Expected one of 'one'"),
+        pytest.raises(
+            MinibrainsError, match=r"the brain has no player 'two'. Expected one of 'one'"
+        ),
         opened(fighter),
     ):
         pass
