@@ -133,7 +133,7 @@ def read_player(value: Mapping[str, Any]) -> SimplePlayer:
         "status_groups": tuple[int, ...],
     }
     if value.keys() != types.keys():
-        raise ValueError(f"it has {', '.join(value)}; expected {', '.join(types)}")
+        raise ValueError(f"it has {', '.join(map(repr, value))}; expected {', '.join(types)}")
     fields = {name: parse_value(kind, value[name]) for name, kind in types.items()}
     answers: list[tuple[Step, ...]] = []
     for answer in fields["answers"]:
@@ -147,7 +147,7 @@ def read_player(value: Mapping[str, Any]) -> SimplePlayer:
 
 def _read_step(value: Mapping[str, Any]) -> Step:
     if value.keys() != {"held", "frames"}:
-        raise ValueError(f"a step has {', '.join(value)}; expected held, frames")
+        raise ValueError(f"a step has {', '.join(map(repr, value))}; expected held, frames")
     step = Step(parse_value(str, value["held"]), parse_value(int, value["frames"]))
     if not 1 <= step.frames <= LONGEST:
         raise ValueError(f"a step lasts {step.frames} frames; expected 1 to {LONGEST}")
@@ -156,7 +156,8 @@ def _read_step(value: Mapping[str, Any]) -> Step:
 
 def _read_condition(value: Mapping[str, Any]) -> Condition:
     if value.keys() != {"feature", "below"}:
-        raise ValueError(f"a condition has {', '.join(value)}; expected feature, below")
+        names = ", ".join(map(repr, value))
+        raise ValueError(f"a condition has {names}; expected feature, below")
     return Condition(parse_value(Feature, value["feature"]), parse_value(int, value["below"]))
 
 
@@ -210,9 +211,8 @@ class SimplePlayers(Brain):
                 names = [step.held]
             for name in names:
                 if name and name not in known:
-                    raise ValueError(
-                        f"there is no {name!r} to hold; expected some of {', '.join(sorted(known))}"
-                    )
+                    names = ", ".join(map(repr, sorted(known)))
+                    raise ValueError(f"there is no {name!r} to hold; expected some of {names}")
 
 
 class PlayerState:
