@@ -176,7 +176,7 @@ def test_actions_are_taken_at_an_interval_and_mirrored() -> None:
         ),
         ({"answers": [[{"held": "X", "frames": 0}]]}, "a step lasts 0 frames; expected 1 to 255"),
         ({"answers": [[{"held": "X"}]]}, "a step has 'held'; expected held, frames"),
-        ({"interval": 6}, "there is no 'F' to hold; expected some of 'left'"),
+        ({"interval": 6}, "there is no 'F' to hold; expected some of 'left"),
         ({"late": 61}, "expected late from 0 to 60"),
         (
             {"kind": "table", "answers": _answers(*"XXXXXX")},
