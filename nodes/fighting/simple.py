@@ -211,8 +211,8 @@ class SimplePlayers(Brain):
                 names = [step.held]
             for name in names:
                 if name and name not in known:
-                    names = ", ".join(map(repr, sorted(known)))
-                    raise ValueError(f"there is no {name!r} to hold; expected some of {names}")
+                    expected = ", ".join(map(repr, sorted(known)))
+                    raise ValueError(f"there is no {name!r} to hold; expected some of {expected}")
 
 
 class PlayerState:
