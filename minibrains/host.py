@@ -132,7 +132,8 @@ class Host(ABC):
     def progress(self, done: float, total: float | None = None, text: str = "") -> None:
         """Show people how far this node is with work that takes long.
 
-        It may be called thousands of times a second; only the newest call is shown.
+        It may be called thousands of times a second: at most 20 of these calls are shown, and the
+        one by which the work is done.
 
         Args:
             done: The amount of work that is done, in any unit.

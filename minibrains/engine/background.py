@@ -24,8 +24,8 @@ SHUTDOWN_TIMEOUT: Final = 5.0
 else."""
 _HEALTH_CHECK: Final = 0.1
 """Seconds between two checks of an idle process."""
-_SIGNAL_CHECK: Final = 0.2
-"""The longest wait, in seconds, after which signals are handled."""
+_LONGEST_WAIT: Final = 0.2
+"""Seconds after which a wait is interrupted, so that signals are handled."""
 
 
 class NodeCall:
@@ -71,8 +71,8 @@ class NodeCall:
             remaining = self.remaining(limit)
             if remaining == 0:
                 return False
-            if remaining is None or remaining > _SIGNAL_CHECK:
-                remaining = _SIGNAL_CHECK
+            if remaining is None or remaining > _LONGEST_WAIT:
+                remaining = _LONGEST_WAIT
             self.finished.wait(remaining)
         return True
 
