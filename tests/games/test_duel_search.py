@@ -35,6 +35,7 @@ from games.source.duel.search.evolution import (
     CHECKS,
     SELECTION,
     Candidate,
+    Effort,
     Evolution,
     shuffled_settings,
     strength,
@@ -122,20 +123,28 @@ def test_evolution_climbs_and_finds_the_same_again() -> None:
     found: list[list[Player]] = []
     for _ in range(2):
         search = Evolution(Space("side loop", 0, 0), matches(CHECKS[-1]), Random(1))
-        search.run(5000)
+        search.run(Effort(400, 2000))
         best = search.selected(matches(40), 3)
         found.append([candidate.player for candidate in best])
-        assert 5000 <= search.played < 9000
+        assert 2000 <= search.played < 9000
     first, again = found
     assert first == again
     assert won(play(first[:1], matches(100)[40:])).mean() > 0.9
+
+
+def test_even_the_least_effort_varies_the_players_that_were_drawn() -> None:
+    search = Evolution(Space("two thresholds", 0, 0), matches(CHECKS[-1]), Random(1))
+    drawn = Random(1)
+    at_first = {search.space.random(drawn) for _ in range(20)}
+    search.run(Effort(20, 400))
+    assert set(search.known) - at_first, "somebody has climbed"
 
 
 def test_who_begins_with_the_best_does_not_lose_it() -> None:
     course = matches(CHECKS[-1])
     good = Player("loop", ((Step("UP+F", 6), Step("", 4), Step("C", 4), Step("", 38)),))
     search = Evolution(Space("side loop", 0, 0), course, Random(1))
-    search.run(4000, [good])
+    search.run(Effort(100, 1000), [good])
     found = search.selected(course, 1)[0]
     assert found.score >= search.score(play([good], course)[0])
 
@@ -269,15 +278,15 @@ def test_a_search_that_was_cut_off_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setattr(exploits, "search", search)
     monkeypatch.setattr(exploits, "play_final", final)
     with pytest.raises(KeyboardInterrupt):
-        list(exploits.search_exploits(calibrate.Run(1, tmp_path / "rows"), [4], 10, 20))
-    rows = list(exploits.search_exploits(calibrate.Run(1, tmp_path / "rows"), [4], 10, 20))
+        list(exploits.search_exploits(calibrate.Run(1, tmp_path / "rows"), [4], 0.01, 20))
+    rows = list(exploits.search_exploits(calibrate.Run(1, tmp_path / "rows"), [4], 0.01, 20))
     assert asked[:5] == ["0", "30", "12", "12", "6"]
     limits = {row["what"]: str(limit) for row, limit in rows}
     assert limits["one threshold, 12 late, at 4"] == "at most 35%"
     assert "side loop, 12 late, at 4" in asked
     played = len(asked)
     assert len(
-        list(exploits.search_exploits(calibrate.Run(1, tmp_path / "rows"), [4], 10, 20))
+        list(exploits.search_exploits(calibrate.Run(1, tmp_path / "rows"), [4], 0.01, 20))
     ) == len(rows)
     assert len(asked) == played, "all of it was kept"
 
@@ -359,7 +368,7 @@ def test_another_draw_is_another_judge() -> None:
     assert first == list(judge.Draw(1).spaces())
     assert set(first) != set(judge.Draw(2).spaces())
     for space in first:
-        assert space.interval not in exploits.INTERVALS[1:]
+        assert not space.interval or space.interval not in exploits.DELAYS
 
 
 def test_annealing_finds_who_wins() -> None:

@@ -28,6 +28,7 @@ from games.source.duel.native.tactics import (
     write_tactics,
 )
 from games.source.duel.search import evolution, exploits, tuning
+from games.source.duel.search.evolution import Effort
 from games.source.duel.search.tuning import Exploiter, Tuner, read_pool, source_of, weights
 
 KICKS = Player("loop", ((Step("F", 10), Step("C", 3), Step("DOWN+G", 20)),))
@@ -93,8 +94,7 @@ def test_a_player_that_wins_joins_the_pool_and_is_beaten_less(
 ) -> None:
     table["logarithms"] = 0
     write_tactics(table)
-    monkeypatch.setattr(tuning, "BUDGET", 60)
-    monkeypatch.setattr(evolution, "DRAWN", 60)
+    monkeypatch.setattr(tuning, "EFFORT", Effort(60, 60))
     monkeypatch.setattr(evolution, "START", ((3, 20), (12, 8), (48, 4)))
     monkeypatch.setattr(evolution, "SELECTED", 8)
     monkeypatch.setattr(exploits, "SELECTION", 16)

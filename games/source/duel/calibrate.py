@@ -50,7 +50,7 @@ from games.source.duel.matches import (
     player_named,
     settings,
 )
-from games.source.duel.search.exploits import BUDGET, search_exploits
+from games.source.duel.search.exploits import search_exploits
 from games.source.duel.search.finals import ON_ROM, table_of_finals
 from games.source.duel.search.genomes import TURTLE
 from games.source.duel.source_hash import hash_sources
@@ -326,7 +326,7 @@ def exploits(run: Run, n: int) -> Iterator[Judged]:
     """Yield the rows of the best simple players that a native search finds,
     at the levels of the run.
     """
-    yield from search_exploits(run, run.levels, scaled(n, BUDGET), scaled(n, FULL))
+    yield from search_exploits(run, run.levels, n / FULL, scaled(n, FULL))
 
 
 EVERY = (noop, random44, rusher, ladder, mirror, styles, teacher, exploits)

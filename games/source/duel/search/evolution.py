@@ -22,8 +22,6 @@ from games.source.duel.search.genomes import TURTLE, Space
 MARGIN = 0.2
 """The weight of the difference in health in the score, which tells losers apart."""
 FULL_HEALTH = 176
-DRAWN = 400
-"""The number of players drawn at random at the start."""
 START = ((3, 80), (12, 24), (48, 16))
 """Pairs of a number of matches and the number of players that are left after them. The last are the
 climbers."""
@@ -84,6 +82,21 @@ def score_of(player_class: str) -> Score:
     return turtling if player_class == TURTLE else strength
 
 
+@dataclass(frozen=True)
+class Effort:
+    """The size of a search."""
+
+    drawn: int
+    """The number of players that are drawn at random to start from."""
+    climbing: int
+    """The number of matches of the climbers. Those that sort the players at the start are not part
+    of it, so that there is always a climb."""
+
+    def times(self, factor: float) -> Effort:
+        """Return an effort that is this many times as great."""
+        return Effort(max(1, round(factor * self.drawn)), round(factor * self.climbing))
+
+
 @dataclass
 class Candidate:
     """A player with its results in the matches of the course that it has played,
@@ -119,18 +132,18 @@ class Evolution:
         self.known: dict[Player, Candidate] = {}
         """All players that have played the whole course."""
 
-    def run(self, budget: int, immigrants: Sequence[Player] = ()) -> None:
-        """Search until the budget is used up.
+    def run(self, effort: Effort, immigrants: Sequence[Player] = ()) -> None:
+        """Sort random players and the immigrants, and climb until the matches are used up.
 
         Args:
-            budget: The number of matches.
+            effort: The number of random players, and of the climbers' matches.
             immigrants: Players that start together with the random ones.
         """
-        drawn = [self.space.random(self.rng) for _ in range(DRAWN)]
+        drawn = [self.space.random(self.rng) for _ in range(effort.drawn)]
         climbers = self.raced([*immigrants, *drawn])
         begun = self.played
         for halving in range(HALVINGS + 1):
-            until = begun + (budget - begun) * (halving + 1) // (HALVINGS + 1)
+            until = begun + effort.climbing * (halving + 1) // (HALVINGS + 1)
             turn = 0
             while self.played < until:
                 place = turn % len(climbers)

@@ -38,6 +38,8 @@ MOST = {
     TURTLE: {4: 0.1, 6: 0.05, 8: 0.05, 10: 0.05},
 }
 """The greatest share of matches that the best player of a class may win at a level."""
+LIMITED = tuple(MOST[TURTLE])
+"""The levels that have limits."""
 LIMITED_FROM = {"one threshold": 12, "two thresholds": 12, "table": 12}
 """The least delay in frames of players that have a limit; 0 for the other classes."""
 

@@ -23,7 +23,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from itertools import chain, cycle, islice
+from itertools import cycle, islice
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -43,15 +43,34 @@ from games.source.duel.native.tactics import (
     sample,
     write_tactics,
 )
-from games.source.duel.search.evolution import TURTLE_DEALS, shuffled_settings
-from games.source.duel.search.exploits import INTERVALS, Task, search
+from games.source.duel.search.evolution import (
+    TURTLE_DEALS,
+    Effort,
+    dealt_a_round,
+    shuffled_settings,
+)
+from games.source.duel.search.exploits import best_of, immigrants
 from games.source.duel.search.finals import LIMITED_FROM, MOST
-from games.source.duel.search.genomes import TURTLE, kind_of
+from games.source.duel.search.genomes import TURTLE, Space, kind_of
 
 POOL = Path(__file__).resolve().parent / "pool.jsonl"
 LEVELS_IN_TURN = (6, 8, 10, 4, 8, 6, 10, 5, 8, 4, 6, 9, 10, 7, 2)
-BUDGET = 5000
-"""The budget of each search for new players, in matches: see exploits.py."""
+EFFORT = Effort(2000, 12_000)
+"""The effort of each search for new players."""
+SEARCHES = 4
+"""The number of searches of each process in a round."""
+KINDS = (
+    "side loop",
+    "one threshold",
+    "table",
+    "two thresholds",
+    "two thresholds",
+    "two thresholds",
+)
+DELAYS = (0, 0, 0, 4, 8, 12)
+HOLDING = (0, 0, 0, 0, 6, 30)
+"""What the searches draw from: classes of players, delays, and intervals between decisions. What
+has beaten the opponent most often is there several times."""
 
 FULL_WEIGHT, HALF_LIFE, FORGOTTEN = 20, 41.6, 110
 """In frames after a choice: the weight is 1 up to FULL_WEIGHT, then halves every HALF_LIFE, and is
@@ -233,24 +252,25 @@ def advantages_of(batch: Batch) -> tuple[Logarithms, Logarithms, list[float]]:
 
 @dataclass(frozen=True)
 class Attack:
-    """A search for players that beat the opponent with this table."""
+    """A search for players of one space that beat the opponent with this table."""
 
     table: Table
-    task: Task
+    level: int
+    space: Space
+    name: str
+    """The text from which the seeds are derived."""
+    known: Sequence[Player]
+    """Players of any class to start from, besides random ones."""
 
 
-def attacked(attack: Attack) -> list[tuple[str, float, Exploiter]]:
-    """Return for each space its name, the share of matches that its best player wins,
-    and that player.
-    """
+def attacked(attack: Attack) -> tuple[float, Exploiter]:
+    """Return the share of matches that the best player found wins, and that player."""
     write_tactics(attack.table)
-    level = attack.task.level
-    found = []
-    for space, row in search(attack.task):
-        is_turtle = row["dealt_a_round"] <= TURTLE_DEALS
-        exploiter = Exploiter(level, Player.from_json(row["player"]), is_turtle=is_turtle)
-        found.append((f"{space} at {level}", row["share"], exploiter))
-    return found
+    starters = immigrants(attack.space, {}, attack.known)
+    (best, *_), _ = best_of(attack.space, attack.level, attack.name, EFFORT, starters)
+    is_turtle = dealt_a_round(best.results) <= TURTLE_DEALS
+    exploiter = Exploiter(attack.level, best.player, is_turtle=is_turtle)
+    return float(won(best.results).mean()), exploiter
 
 
 # ---- the tuner ----
@@ -396,13 +416,13 @@ class Tuner:
 
     def attack_on(self, level: int) -> Attack:
         """Draw a search for players that beat the present opponent at a level."""
-        interval = self.rng.choice(INTERVALS)
-        name = f"{self.rng.random()} "
+        kind = self.rng.choice(KINDS)
+        space = Space(kind, self.rng.choice(DELAYS), self.rng.choice(HOLDING))
         known: list[Player] = []
         for exploiter in self.pool:
             if not exploiter.rival and self.rng.random() < REMEMBERED:
                 known.append(exploiter.player)
-        return Attack(self.table, Task(level, interval, BUDGET, name, tuple(known)))
+        return Attack(self.table, level, space, f"{self.rng.random()} ", known)
 
     def search(self, levels: Sequence[int]) -> list[Exploiter]:
         """Search at some levels, and return the new players that win more
@@ -410,8 +430,10 @@ class Tuner:
         """
         attacks = [self.attack_on(level) for level in levels]
         found: list[Exploiter] = []
-        for what, share, exploiter in chain.from_iterable(self.processes.map(attacked, attacks)):
-            print(f"  {what}: {share:.2f}", flush=True)
+        for attack, (share, exploiter) in zip(
+            attacks, self.processes.map(attacked, attacks), strict=True
+        ):
+            print(f"  {attack.space} at {attack.level}: {share:.2f}", flush=True)
             if share > exploiter.limit / 2 and exploiter not in [*self.pool, *found]:
                 found.append(exploiter)
         return found
@@ -473,7 +495,7 @@ def main() -> None:
         for number in range(options.rounds):
             begin = time.monotonic()
             tuner.check()  # measure the shares by which `extend` drops players
-            tuner.extend(tuner.search(list(islice(levels, options.workers))))
+            tuner.extend(tuner.search(list(islice(levels, SEARCHES * options.workers))))
             begun, ended = tuner.tune()
             write_pool(tuner.pool[len(RIVALS) :])
             TABLE.write_text(source_of(tuner.table))
