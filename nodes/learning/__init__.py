@@ -1,0 +1,1 @@
+"""Nodes that collect data for learning, and the data sets that they write."""
