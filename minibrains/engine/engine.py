@@ -24,7 +24,7 @@ from minibrains.graph.check import check_sizes
 from minibrains.graph.collectors import check_collectors
 from minibrains.graph.error_policy import after_failed_step, ends_when_unanswered
 from minibrains.graph.pads import check_pads
-from minibrains.host import Episode, Host
+from minibrains.host import Episode, EpisodeStart, Host
 
 MakeHost = Callable[[NodeRuntime, "Engine"], Host]
 
@@ -63,6 +63,8 @@ class Engine:
         self.execution = ExecutionState(plan)
         self.episode: tuple[int, int, int | None] = (0, 0, None)
         """Index, seed and limit of the current episode."""
+        self.start: EpisodeStart | None = None
+        """How the console began the current episode; None without one."""
         self._cache = cache or OutputCache()
 
     @property
@@ -102,6 +104,7 @@ class Engine:
         """
         self.tick = 0
         self.episode = index, seed, limit
+        self.start = None
         for runtime in self.runtimes.values():
             if runtime.pending is not None:
                 runtime.pending.cancel()
@@ -112,6 +115,33 @@ class Engine:
                     runtime.reset(Episode(index, seed, runtime.name, limit))
                 except Exception as error:
                     self._unanswered(runtime, None, error)
+
+    def is_done(self, index: int, seed: int, limit: int | None = None) -> bool:
+        """Return whether an episode need not be played: at least one node keeps what episodes
+        leave behind, and every such node has it already.
+
+        Args:
+            index: The number of the episode, from 0.
+            seed: The seed of the run.
+            limit: Number of ticks after which the run would end the episode; None: no limit.
+        """
+        answers: list[bool] = []
+        for runtime in self.runtimes.values():
+            if runtime.keeps_episodes:
+                try:
+                    answers.append(runtime.is_done(Episode(index, seed, runtime.name, limit)))
+                except Exception as error:
+                    self._unanswered(runtime, None, error)
+                    answers.append(False)
+        return bool(answers) and all(answers)
+
+    def finish_episode(self, results: Mapping[str, Any]) -> None:
+        """Tell the nodes that the episode is over, with its results."""
+        for runtime in self.runtimes.values():
+            try:
+                runtime.finish_episode(results)
+            except Exception as error:
+                self._unanswered(runtime, self.tick, error)
 
     def report(self) -> dict[str, Any]:
         """Return the nodes' results of the episode, merged; registers first,

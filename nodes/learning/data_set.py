@@ -392,8 +392,8 @@ def decode_picture(png: bytes) -> np.ndarray:
 # -- the file
 
 
-def _arrow() -> Any:
-    """Return pyarrow, with its module for Parquet. Raises DataError if it is missing."""
+def load_arrow() -> Any:
+    """Import and return pyarrow, with its module for Parquet. Raises DataError if it is missing."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -407,7 +407,7 @@ def _arrow() -> Any:
 
 def _schema(info: EpisodeInfo) -> Any:
     """Return the Arrow schema of an episode's file, with its metadata."""
-    arrow = _arrow()
+    arrow = load_arrow()
     picture = arrow.struct([("bytes", arrow.binary()), ("path", arrow.string())])
     features = arrow.struct([(name, arrow.float64()) for name in info.features])
     columns = [
@@ -453,7 +453,7 @@ def _hugging_face(info: EpisodeInfo) -> dict[str, Any]:
 
 def _encode(path: Path, info: EpisodeInfo, samples: Sequence[Sample]) -> bytes:
     """Return the file of an episode. Raises DataError if the samples do not fit the info."""
-    arrow = _arrow()
+    arrow = load_arrow()
     if len(samples) != info.samples or not samples:
         raise DataError(
             f"{path}: the episode has {len(samples)} samples; "
@@ -500,7 +500,7 @@ def _encode(path: Path, info: EpisodeInfo, samples: Sequence[Sample]) -> bytes:
 
 def _open(path: Path, data: bytes | None = None) -> Any:
     """Open a file, or its contents. Raises DataError."""
-    arrow = _arrow()
+    arrow = load_arrow()
     try:
         source = arrow.BufferReader(data if data is not None else path.read_bytes())
         return arrow.parquet.ParquetFile(source, page_checksum_verification=True)

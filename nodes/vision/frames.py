@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Union
+from typing import Annotated, NamedTuple, Union
 
 import numpy as np
 
-from minibrains import Brain, ColorFrame, Episode, Frame, Node, Socket, tensor, widget
+from minibrains import (
+    ABSENT,
+    Absent,
+    Brain,
+    ColorFrame,
+    Episode,
+    Flag,
+    Frame,
+    Node,
+    On,
+    Socket,
+    tensor,
+    widget,
+)
 from minibrains.errors import BrainError, MinibrainsError
 
 GreyFrame = Annotated[np.ndarray, Socket("frame", "u8[h w 1]")]
@@ -176,3 +189,56 @@ class FrameStack(Node, category="vision", clocked=True):
         self.ring[self.next] = planes
         newest, self.next = self.next, (self.next + 1) % depth
         return np.concatenate([self.ring[(newest - tap) % depth] for tap in taps])
+
+
+StackedFrame = Annotated[np.ndarray, Socket("frame", "u8[stacked w c]")]
+
+
+class Recent(NamedTuple):
+    """The output of RecentFrames."""
+
+    stacked: StackedFrame | Absent
+
+
+_NOT_ASKED = Recent(ABSENT)
+
+
+class RecentFrames(Node, category="vision"):
+    """Keep the last pictures, and deliver some of them when asked, for an agent that decides every
+    few frames: only those are processed further.
+
+    frame:    uint8 [h, w, c], on every tick; it is kept as it is
+    now:      True: deliver on this tick
+    stacked:  uint8 [taps * h, w, c], the pictures of `taps` one below the other, in that order; at
+              the beginning of an episode its first picture takes the place of missing ones
+    """
+
+    taps: tuple[int, ...] = widget(
+        default=(7, 3, 0),
+        rebuild=True,
+        doc="how many ticks back each picture is, oldest first: 0 is now",
+    )
+
+    def check(self) -> None:
+        taps = list(self.taps)
+        falling = taps == sorted(set(taps), reverse=True)
+        if not taps or not falling or taps[-1] < 0 or taps[0] >= 600:
+            raise MinibrainsError(
+                f"taps are {taps}; expected falling whole numbers from at most 599 to at least 0"
+            )
+
+    def reset(self, episode: Episode) -> None:
+        self.ring: list[np.ndarray] = []
+        self.next = 0
+
+    def tick(self, frame: On[Frame], now: On[Flag]) -> Recent:
+        depth = self.taps[0] + 1
+        if frame is not None:
+            if not self.ring:
+                self.ring = [frame] * depth
+            self.ring[self.next] = frame
+            self.next = (self.next + 1) % depth
+        if not now or not self.ring:
+            return _NOT_ASKED
+        newest = self.next - 1
+        return Recent(np.concatenate([self.ring[(newest - tap) % depth] for tap in self.taps]))

@@ -41,7 +41,10 @@ class FakeHost(RunHost):
     ) -> None:
         """`runtime` is the node's record in the engine."""
         self.calls: list[Call] = [] if calls is None else calls
-        super().__init__(runtime, folder, engine, lambda text: None, lambda progress: None, {})
+        info = WorkflowInfo("workflow", "0" * 64)
+        super().__init__(
+            runtime, folder, engine, lambda text: None, lambda progress: None, {}, info
+        )
 
     def say(self, text: str) -> None:
         self.calls.append(Call(self.node, self.tick, "say", (text,)))

@@ -10,12 +10,13 @@ import numpy as np
 from minibrains import Node
 from minibrains.files import bundled_dir
 from minibrains.testing import Inputs
-from nodes.actions import gates, sink
+from nodes.actions import gates, mixing, sink
 from nodes.consoles import pads
 from nodes.consoles.retro import RetroEmulator
 from nodes.control import flow, rules
 from nodes.fighting import features, fighters, rounds, simple, strategist
 from nodes.language import lora, pretrained, prompt, reply, vlm
+from nodes.learning import writer
 from nodes.policies import baselines, network
 from nodes.recording import decision_log, output
 from nodes.vision import frames, overlay, tiles
@@ -151,6 +152,16 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         [{}] * 2,
     ),
     "Log": (output.Log, _ticks(value=[1, 2.5, "text", GREY[0], {"hp": 3}, (1, 2)])),
+    "MixedAction": (
+        mixing.MixedAction,
+        _ticks(student=[1, None, 2, 3, None], teacher=[4, None, 5, None, 6]),
+    ),
+    "NoisyAction": (
+        lambda: mixing.NoisyAction(
+            probability=0.5, brain=_brain(sink.ActionTable, "action_table/sf2.safetensors")
+        ),
+        _ticks(action=ACTIONS),
+    ),
     "Not": (rules.Not, _ticks(flag=[True, False])),
     "Override": (flow.Override, _ticks(value=[1, 2, None, 4], urgent=[None, 9, None, None])),
     "PadView": (
@@ -173,6 +184,10 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         _ticks(fight=FIGHTS[:3], history=[None, "you 0 hp", "x"]),
     ),
     "RandomPolicy": (lambda: baselines.RandomPolicy(actions=6, hold=2), [{}] * 12),
+    "RecentFrames": (
+        lambda: frames.RecentFrames(taps=(3, 1, 0)),
+        _ticks(frame=FRAMES * 2, now=[True, False, None, True, False] * 2),
+    ),
     "ReflexPolicy": (
         lambda: baselines.ReflexPolicy(
             brain=_brain(baselines.ReflexBrain, "reflex/airstriker.safetensors")
@@ -199,6 +214,19 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
             brain=_brain(sink.ActionTable, "action_table/sf2.safetensors"), late=2
         ),
         _ticks(variables=FIGHT, ask=[True, False, True] * 12, pad=[None, ("RIGHT",), ()] * 12),
+    ),
+    "SampleWriter": (
+        lambda: writer.SampleWriter(
+            name="moments", brain=_brain(sink.ActionTable, "action_table/sf2.safetensors")
+        ),
+        _ticks(
+            picture=FRAMES[:3],
+            variables=MOMENTS[:3],
+            label=[3, None, 4],
+            second=[None, None, 5],
+            played=[3, None, None],
+            actionable=[None, True, False],
+        ),
     ),
     "Score": (output.Score, _ticks(rewards=[[], [1.0, None], [2.0], [None, 0.5]])),
     "SimpleFighter": (
