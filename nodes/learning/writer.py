@@ -22,8 +22,8 @@ from nodes.learning.data_set import (
 class SampleWriter(Node, category="learning", collects=True):
     """Write labelled moments into a data set of the user, `data/NAME` in $MINIBRAINS_HOME.
 
-    picture:    uint8 [h, w, 1 | 3], what an agent may see now: the console's screen, or the stack of
-                a RecentFrames
+    picture:    uint8 [h, w, 1 | 3], what an agent may see now: the console's screen, or the stack
+                of a RecentFrames
     variables:  the game's variables, which become the features of the sample
     label:      the teacher's action; a sample is made on the ticks on which it is delivered
     second:     the teacher's second best, on the same tick

@@ -15,6 +15,7 @@ from minibrains.engine.plan import Plan
 from minibrains.graph.check import check
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import BrainPin, parse_workflow
+from minibrains.host import WorkflowInfo
 from minibrains.run.host import RunHost
 from minibrains.tape.tape import Event
 
