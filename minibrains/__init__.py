@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from minibrains.console import Console, ConsoleOutput
     from minibrains.errors import BrainError, DataError, GameError, MinibrainsError
     from minibrains.hooks import Budget, Hook, NodeProgress, Progress
-    from minibrains.host import Episode, Host
+    from minibrains.host import Episode, EpisodeStart, Host, WorkflowInfo
     from minibrains.loading import BrainRef
     from minibrains.node import Node, Register
     from minibrains.run.episode import EpisodeResult
@@ -54,10 +54,11 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ABSENT", "Absent", "Action", "Brain", "BrainError", "BrainRef", "Budget", "ColorFrame",
-    "Console", "ConsoleOutput", "DataError", "Episode", "EpisodeResult", "Flag", "Frame", "Frames",
-    "GameError", "Hook", "Host", "Lazy", "Logits", "MinibrainsError", "Node", "NodeProgress",
-    "Number", "On", "Pad", "Progress", "Register", "Run", "RunSpec", "Sample", "Situation",
-    "Socket", "Text", "TorchNode", "Variables", "setting", "tensor", "widget",
+    "Console", "ConsoleOutput", "DataError", "Episode", "EpisodeResult", "EpisodeStart", "Flag",
+    "Frame", "Frames", "GameError", "Hook", "Host", "Lazy", "Logits", "MinibrainsError", "Node",
+    "NodeProgress", "Number", "On", "Pad", "Progress", "Register", "Run", "RunSpec", "Sample",
+    "Situation", "Socket", "Text", "TorchNode", "Variables", "WorkflowInfo", "setting", "tensor",
+    "widget",
 ]  # fmt: skip
 
 _NAMES = {
@@ -66,7 +67,7 @@ _NAMES = {
     "minibrains.console": ("Console", "ConsoleOutput"),
     "minibrains.errors": ("BrainError", "DataError", "GameError", "MinibrainsError"),
     "minibrains.hooks": ("Budget", "Hook", "NodeProgress", "Progress"),
-    "minibrains.host": ("Episode", "Host"),
+    "minibrains.host": ("Episode", "EpisodeStart", "Host", "WorkflowInfo"),
     "minibrains.loading": ("BrainRef",),
     "minibrains.node": ("Node", "Register"),
     "minibrains.run.episode": ("EpisodeResult",),

@@ -62,9 +62,7 @@ class Games:
         """
         if not missing or self._stopping:
             return
-        # whatever its nodes keep: an episode that is missing here has to be played
-        task = EpisodeTask(player.spec, folder, skips=False)
-        with Pool(self._launch(), task, self._hear) as pool:
+        with Pool(self._launch(), EpisodeTask(player.spec, folder), self._hear) as pool:
             self._pool = pool
             if self._stopping:  # set since the check above
                 pool.stopping = True

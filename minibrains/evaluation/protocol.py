@@ -20,6 +20,7 @@ from minibrains.games.catalog import Game, find_game, known_games, read_json
 from minibrains.games.splits import HELD_BACK, Splits
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import RunSettings, Workflow
+from minibrains.node import Node
 from minibrains.values import to_json
 
 _CONSOLE = "console"
@@ -103,12 +104,15 @@ class Protocol:
 
     def left_out(self, workflow: Workflow, registry: Registry) -> list[str]:
         """Return the nodes to mute: those that collect or train,
-        if the states or the opponent are held back.
+        if the states or the opponent are held back; otherwise those that keep episodes, because an
+        evaluation is not a part of their data.
         """
         group, _, _ = self.opponent.partition("/")
-        if HELD_BACK not in (self.split, group):
-            return []
-        collecting = [name for name, cls in registry.items() if cls.collects]
+        held_back = HELD_BACK in (self.split, group)
+        collecting: list[str] = []
+        for name, cls in registry.items():
+            if cls.is_done is not Node.is_done or (held_back and cls.collects):
+                collecting.append(name)
         return [entry.id for entry in workflow.nodes.values() if entry.type in collecting]
 
 

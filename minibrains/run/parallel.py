@@ -81,8 +81,6 @@ class EpisodeTask:
     dir: Path
     """The parent of the workers' folders, in which nodes write; each is named by the worker's
     number."""
-    skips: bool = True
-    """Whether episodes are skipped that the nodes have from an earlier run."""
     _registry: Registry | None = None
     _run: Run | None = None
     _stopping: bool = False
@@ -98,7 +96,7 @@ class EpisodeTask:
         failure = None
         if not run.stopping:
             try:
-                if self.skips and run.is_done(index):
+                if run.is_done(index):
                     run.skip_episode(index)
                 else:
                     run.play_episode(index)

@@ -39,7 +39,8 @@ def test_so_many_actions_are_replaced_by_any_of_the_table() -> None:
 def test_nothing_is_delivered_between_decisions() -> None:
     node = NoisyAction(brain=TABLE, probability=1.0)
     with opened(node):
-        first, none, second = play(node, {"action": 3}, {}, {"action": 3})
+        ticks: list[dict[str, Any]] = [{"action": 3}, {}, {"action": 3}]
+        first, none, second = play(node, *ticks, episode=Episode(0, 0, "noise"))
     assert none == (ABSENT, ABSENT)
     # a tick without a decision draws nothing
     assert [first, second] == _noisy(2, probability=1.0)
@@ -163,7 +164,7 @@ def test_pictures_of_the_past_are_delivered_when_asked() -> None:
     length=st.integers(1, 40),
 )
 def test_each_is_as_old_as_its_tap(taps: list[int], length: int) -> None:
-    node = RecentFrames(taps=taps)
+    node = RecentFrames(taps=tuple(taps))
     ticks = [{"frame": _frame(tick), "now": True} for tick in range(length)]
     with opened(node):
         results = play(node, *ticks)
@@ -174,4 +175,4 @@ def test_each_is_as_old_as_its_tap(taps: list[int], length: int) -> None:
 @pytest.mark.parametrize("taps", [[], [0, 3], [3, 3], [2, -1], [600, 0]])
 def test_taps_that_do_not_fall_are_refused(taps: list[int]) -> None:
     with pytest.raises(MinibrainsError, match="expected falling whole numbers"):
-        RecentFrames(taps=taps).check()
+        RecentFrames(taps=tuple(taps)).check()
