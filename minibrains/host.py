@@ -70,7 +70,7 @@ class WorkflowInfo:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeStart:
-    """How a console has begun an episode."""
+    """The start of an episode, as the console has begun it."""
 
     game: str
     rom_sha1: str
@@ -128,7 +128,7 @@ class Host(ABC):
     @property
     @abstractmethod
     def start(self) -> EpisodeStart | None:
-        """How the console began the current episode; None in a graph without one.
+        """The start of the current episode, as its console began it; None in a graph without one.
 
         Consoles are reset before other nodes, so it can be read in `reset`.
         """

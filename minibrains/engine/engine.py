@@ -64,7 +64,7 @@ class Engine:
         self.episode: tuple[int, int, int | None] = (0, 0, None)
         """Index, seed and limit of the current episode."""
         self.start: EpisodeStart | None = None
-        """How the console began the current episode; None without one."""
+        """The start of the current episode, as its console began it; None without one."""
         self._cache = cache or OutputCache()
 
     @property

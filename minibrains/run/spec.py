@@ -66,7 +66,7 @@ class RunSpec:
     command: str = ""
     """The command that the run was started with, for the metadata of what nodes write."""
     origin: WorkflowInfo | None = None
-    """What the nodes are told about the workflow; None: its own name and hash, and `command`."""
+    """The workflow as the nodes are told of it; None: its own name and hash, and `command`."""
 
     def __post_init__(self) -> None:
         for name, minimum in (("episodes", 1), ("ticks", 1), ("seed", 0)):

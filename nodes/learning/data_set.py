@@ -34,8 +34,8 @@ SUFFIX: Final = ".parquet"
 CARD: Final = "README.md"
 
 Outcome = Literal["won", "lost", "drawn", "unfinished", "unknown"]
-"""How an episode ended: "unfinished" is one that the run's limit ended, "unknown" one of a game
-that does not define winning."""
+"""The end of an episode: "unfinished" if the run's limit ended it, "unknown" in a game that does
+not define winning."""
 
 _KEY: Final = b"minibrains"
 _HUGGING_FACE: Final = b"huggingface"
@@ -64,7 +64,7 @@ class Sample(NamedTuple):
     played: int | None
     """The action that was taken now; None at a moment between two decisions."""
     actionable: bool | None
-    """Whether an action would have had an effect now; None: unknown."""
+    """True if an action would have had an effect now; None: unknown."""
     features: Mapping[str, float]
     """The game's variables."""
 
@@ -625,7 +625,9 @@ def _columns(path: Path, info: EpisodeInfo, file: Any) -> EpisodeSamples:
                 f"{path}, row {row + 1}: the tick {after} comes after {before}; "
                 "expected rising ticks; take the file out, or collect it again"
             )
-    matrix = [[moment[name] for name in info.features] for moment in features]
+    matrix = np.empty((len(features), len(info.features)), np.float64)
+    for column, name in enumerate(info.features):
+        matrix[:, column] = [moment[name] for moment in features]
     return EpisodeSamples(
         path,
         info,
@@ -635,7 +637,7 @@ def _columns(path: Path, info: EpisodeInfo, file: Any) -> EpisodeSamples:
         _with_none(numbers["second"], np.int64),
         _with_none(numbers["played"], np.int64),
         _with_none(numbers["actionable"], np.int8),
-        np.array(matrix, np.float64).reshape(len(matrix), len(info.features)),
+        matrix,
     )
 
 
@@ -669,8 +671,11 @@ def _row_problem(
 
 
 def _with_none(values: Sequence[int | None], dtype: Any) -> np.ndarray:
-    numbers = [NONE if value is None else int(value) for value in values]
-    return np.array(numbers, dtype)
+    numbers = np.full(len(values), NONE, dtype)
+    for row, value in enumerate(values):
+        if value is not None:
+            numbers[row] = value
+    return numbers
 
 
 def _sample(columns: EpisodeSamples, row: int) -> Sample:
@@ -740,7 +745,8 @@ def _card(
     for state in sorted({info.state for info in episodes}):
         those = [info for info in episodes if info.state == state]
         won = sum(info.outcome == "won" for info in those)
-        lines.append(f"| {state} | {len(those)} | {sum(info.samples for info in those)} | {won} |")
+        count = sum(info.samples for info in those)
+        lines.append(f"| {state} | {len(those)} | {count} | {won} |")
     lines += [
         "",
         "## Workflows",

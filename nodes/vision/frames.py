@@ -241,4 +241,5 @@ class RecentFrames(Node, category="vision"):
         if not now or not self.ring:
             return _NOT_ASKED
         newest = self.next - 1
-        return Recent(np.concatenate([self.ring[(newest - tap) % depth] for tap in self.taps]))
+        pictures = [self.ring[(newest - tap) % depth] for tap in self.taps]
+        return Recent(np.concatenate(pictures))

@@ -43,16 +43,16 @@ def _played(spec: RunSpec, *hooks: Hook) -> list[tuple[int, str, int]]:
     return [(episode.index, episode.ended, episode.ticks) for episode in Run(spec, hooks)]
 
 
-PLACES: dict[str, dict[str, Any]] = {
+EXECUTORS: dict[str, dict[str, Any]] = {
     "within the tick": {},
     "on a thread": {"background": "thread"},
     "in a process": {"background": "process"},
 }
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", EXECUTORS)
 def test_what_is_there_is_not_played_again(tmp_path: Path, place: str) -> None:
-    spec = _spec(tmp_path, **PLACES[place])
+    spec = _spec(tmp_path, **EXECUTORS[place])
     assert _played(spec) == [(0, "limit", 20), (1, "limit", 20)]
     assert _played(replace(spec, episodes=3)) == [
         (0, "skipped", 0),
