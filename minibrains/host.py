@@ -72,6 +72,18 @@ class Host(ABC):
         """The node's id in the workflow."""
 
     @property
+    def workflow(self) -> str:
+        """The name of the workflow, as `run` takes it; empty if the node is in none."""
+        return ""
+
+    @property
+    def workflow_sha256(self) -> str:
+        """SHA-256 of the workflow's nodes and run settings, for the header of a brain that is made
+        in it; empty if the node is in none.
+        """
+        return ""
+
+    @property
     @abstractmethod
     def dir(self) -> Path:
         """The folder for the files of a node: the run folder,

@@ -92,6 +92,8 @@ class _About:
     node: str
     dir: Path
     frame_rate: float | None
+    workflow: str
+    workflow_sha256: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,7 +320,10 @@ class NodeProcess:
         """Start a process and bring its node to the state of the one before;
         return the work that caches saved.
         """
-        about = _About(self._host.node, self._host.dir, self._host.frame_rate)
+        host = self._host
+        about = _About(
+            host.node, host.dir, host.frame_rate, host.workflow, host.workflow_sha256
+        )
         name = f"node {about.node}"
         child = ChildProcess(
             _serve, self.spec, about, name=name, shutdown_timeout=_SHUTDOWN_TIMEOUT
@@ -419,6 +424,14 @@ class _ProcessHost(Host):
     @property
     def node(self) -> str:
         return self.about.node
+
+    @property
+    def workflow(self) -> str:
+        return self.about.workflow
+
+    @property
+    def workflow_sha256(self) -> str:
+        return self.about.workflow_sha256
 
     @property
     def dir(self) -> Path:

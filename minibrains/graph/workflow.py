@@ -5,6 +5,7 @@ The editor and the command line read the same file.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -118,6 +119,15 @@ class Workflow:
     def name(self) -> str:
         """The name of the file, without its suffix."""
         return self.path.stem if self.path else "workflow"
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of everything that determines a run: nodes and run settings, without the layout
+        and the texts for people.
+        """
+        nodes = self.raw.get("nodes")
+        text = json.dumps({"nodes": nodes, "run": asdict(self.run)}, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
 
     @property
     def where(self) -> str:

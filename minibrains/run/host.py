@@ -45,6 +45,14 @@ class RunHost(Host):
         return self.runtime.name
 
     @property
+    def workflow(self) -> str:
+        return self.engine.plan.graph.workflow.name
+
+    @property
+    def workflow_sha256(self) -> str:
+        return self.engine.plan.graph.workflow.sha256
+
+    @property
     def dir(self) -> Path:
         self.folder.mkdir(parents=True, exist_ok=True)
         return self.folder

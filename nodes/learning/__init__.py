@@ -1,0 +1,1 @@
+"""Learning nodes: they watch games, and save brains."""
