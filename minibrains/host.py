@@ -73,7 +73,7 @@ class Host(ABC):
 
     @property
     def workflow(self) -> str:
-        """The name of the workflow, as `run` takes it; empty if the node is in none."""
+        """The name of the workflow's file, without its suffix; empty if the node is in none."""
         return ""
 
     @property

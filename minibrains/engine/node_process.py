@@ -321,9 +321,7 @@ class NodeProcess:
         return the work that caches saved.
         """
         host = self._host
-        about = _About(
-            host.node, host.dir, host.frame_rate, host.workflow, host.workflow_sha256
-        )
+        about = _About(host.node, host.dir, host.frame_rate, host.workflow, host.workflow_sha256)
         name = f"node {about.node}"
         child = ChildProcess(
             _serve, self.spec, about, name=name, shutdown_timeout=_SHUTDOWN_TIMEOUT

@@ -9,7 +9,16 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from minibrains import ColorFrame, Episode, Host, MinibrainsError, Node, Variables, widget
+from minibrains import (
+    BrainError,
+    ColorFrame,
+    Episode,
+    Host,
+    MinibrainsError,
+    Node,
+    Variables,
+    widget,
+)
 from minibrains.files import is_plain_name
 from nodes.vision.fighters import FighterColors, pack_colors
 
@@ -57,7 +66,7 @@ class LearnFighterColors(Node, category="learning", collects=True):
     names: tuple[str, ...] = widget(
         default=(),
         rebuild=True,
-        doc="the names of the characters by number; those without a name are called by their number",
+        doc="the names of the characters by number; a character without one is called by its number",
     )
     arena: int = widget(
         default=512,
@@ -76,6 +85,9 @@ class LearnFighterColors(Node, category="learning", collects=True):
     )
     title: str = widget(
         default="Colours of fighters", rebuild=True, doc="the title in the brain's header"
+    )
+    license: str = widget(
+        default="", rebuild=True, doc="the licence in the brain's header; empty: none is named"
     )
     file: str = widget(
         default="fighter_colors.safetensors",
@@ -165,16 +177,26 @@ class LearnFighterColors(Node, category="learning", collects=True):
         return box
 
     def _save(self) -> None:
-        brain = self._learn()
+        try:
+            brain = self._learn()
+        except BrainError as error:
+            raise MinibrainsError(
+                f"{self._seen} pictures show too little to learn from ({error}); "
+                "let more match-ups be played, and longer"
+            ) from None
+        licensed: dict[str, str] = {}
+        if self.license:
+            licensed["license"] = self.license
         sha256 = brain.save(
             self._host.dir / self.file,
             title=self.title,
             made_by=f"python -m server run {self._host.workflow}",
             workflow_sha256=self._host.workflow_sha256,
             description=(
-                f"Learned from {self._seen} pictures of {len(self._stages)} episodes, "
-                "whose states are in the workflow."
+                f"Learned from {self._seen} pictures of {len(self._stages)} episodes. "
+                f"SHA-256 of the workflow's nodes and run settings: {self._host.workflow_sha256}"
             ),
+            **licensed,
         )
         self._saved = True
         self._host.say(

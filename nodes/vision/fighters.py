@@ -93,17 +93,18 @@ class FighterMask(Node, category="vision"):
 
     frame:    uint8 [h, w, 3], the screen
     restart:  True: this is the first picture of another match; the start of an episode always is
-    masks:    uint8 [h, w, 2], 255 at each pixel of the own fighter, and of the other one; what they
-              throw is a part of them if it has colours of its own
+    masks:    uint8 [h, w, 2], 255 at each pixel of the own fighter, and of the other one. What one
+              of them throws is a part of it if the other's look does not have its colours, so in a
+              mirror match it may be in neither
     picture:  uint8 [h, w, 3], the screen, mirrored when the masks are
     facing:   True: the other is to the right. By the median columns of both masks; as long as one
               of them has fewer pixels than `least`, it stays as it was
 
     It is assumed that in a match's first picture the own fighter is the left one; that is wrong in
-    save states from the middle of a match in which the two have changed sides. Until a picture shows
-    two fighters whose looks the brain has, the masks are empty. From then on the colours are
-    followed that only one of the two has. A colour that is spread over more than `widest` columns of
-    that first picture is one of the stage, and is not followed in this match.
+    save states from the middle of a match in which the two have changed sides. Until a picture
+    shows two fighters whose looks the brain has, the masks are empty. From then on, the colours
+    that only one of the two has are followed. A colour that is spread over more than `widest`
+    columns of that first picture is one of the stage, and is not followed in this match.
     """
 
     brain: FighterColors

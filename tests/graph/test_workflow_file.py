@@ -865,3 +865,19 @@ def test_a_shipped_workflow_with_other_bytes_is_compiled_or_refused(
         place %= len(data)
         data[place : place + length] = new
     compile_or_refuse(bytes(data), tmp_path / "x.json")
+
+
+def test_the_hash_of_a_workflow_is_that_of_what_determines_a_run() -> None:
+    node = {"type": "Every@1", "set": {"ticks": 3}}
+    data: dict[str, Any] = {"minibrains": 1, "nodes": {"clock": node}}
+    sha256 = parse_workflow(data).sha256
+    same = {"title": "A clock", "run": {"episodes": 1}, "layout": {"clock": [80, 80]}}
+    assert parse_workflow({**data, **same}).sha256 == sha256
+    others: list[dict[str, Any]] = [
+        {"run": {"episodes": 2}},
+        {"nodes": {"other": node}},
+        {"nodes": {"clock": {**node, "set": {"ticks": 4}}}},
+        {"nodes": {"clock": {**node, "every": 2}}},
+    ]
+    hashes = {parse_workflow({**data, **other}).sha256 for other in others}
+    assert len(hashes | {sha256}) == 5
