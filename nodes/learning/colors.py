@@ -66,7 +66,7 @@ class LearnFighterColors(Node, category="learning", collects=True):
     names: tuple[str, ...] = widget(
         default=(),
         rebuild=True,
-        doc="the names of the characters by number; a character without one is called by its number",
+        doc="the names of the characters by number; without one, it is called by its number",
     )
     arena: int = widget(
         default=512,

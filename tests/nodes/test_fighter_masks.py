@@ -227,7 +227,7 @@ def test_facing_stays_while_a_fighter_is_hidden() -> None:
 
 def test_another_match_begins_with_the_left_one_again() -> None:
     node = FighterMask(brain=BRAIN)
-    ticks = [
+    ticks: list[dict[str, Any]] = [
         {"frame": _picture(red=20, green=60)},
         {"frame": _picture(green=10, red=60), "restart": False},
         {"frame": _picture(blue=10, red=60), "restart": True},
@@ -348,15 +348,19 @@ def test_a_file_with_another_byte_is_refused_or_can_be_used(
         del data[position:]
     file = tmp_path_factory.getbasetemp() / "damaged.safetensors"
     file.write_bytes(data)
+    refusal = ""
     try:
         brain = FighterColors.load(file)
     except BrainError as error:
-        assert str(file) in str(error)
-        assert "\n" not in str(error)
-        return
-    with opened(node := FighterMask(brain=brain)):
-        (view,) = play(node, {"frame": _picture(red=20, green=60)})
-    assert view.masks.shape == (60, 120, 2)
+        refusal = str(error)
+    if refusal:
+        assert str(file) in refusal
+        assert "\n" not in refusal
+    else:
+        node = FighterMask(brain=brain)
+        with opened(node):
+            (view,) = play(node, {"frame": _picture(red=20, green=60)})
+        assert view.masks.shape == (60, 120, 2)
 
 
 # -- learning
@@ -421,7 +425,7 @@ def test_a_game_without_the_variables_is_a_sentence(tmp_path: Path) -> None:
 
 
 def test_the_file_is_a_plain_name(tmp_path: Path) -> None:
-    with pytest.raises(MinibrainsError, match="expected a plain name ending in .safetensors"):
+    with pytest.raises(MinibrainsError, match=r"expected a plain name ending in \.safetensors"):
         _learned(tmp_path, file="../x.safetensors")
 
 

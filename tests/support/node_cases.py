@@ -16,9 +16,9 @@ from nodes.consoles.retro import RetroEmulator
 from nodes.control import flow, rules
 from nodes.fighting import features, fighters, rounds, simple, strategist
 from nodes.language import lora, pretrained, prompt, reply, vlm
+from nodes.learning import colors
 from nodes.policies import baselines, network
 from nodes.recording import decision_log, output
-from nodes.learning import colors
 from nodes.vision import fighters as fighters_seen
 from nodes.vision import frames, overlay, tiles
 
@@ -84,12 +84,12 @@ def _fighters(red: int, green: int) -> np.ndarray:
 
 FIGHTERS = [_fighters(5, 30), _fighters(20, 10), _fighters(20, 10), _fighters(9, 30), FRAMES[0]]
 CHARACTERS = _ticks(
-    agent_x=[10] * 5,
-    agent_y=[25] * 5,
-    agent_character=[0, 0, 1, 1, 1],
-    enemy_x=[30] * 5,
-    enemy_y=[25] * 5,
-    enemy_character=[1, 1, 0, 0, 1],
+    agent_x=[7, 22, 22, 11],
+    agent_y=[20] * 4,
+    agent_character=[0] * 4,
+    enemy_x=[32, 12, 12, 32],
+    enemy_y=[20] * 4,
+    enemy_character=[1] * 4,
 )
 ACTIONS = [3, None, 4, 0, None, 5, 1, None, None, 2]
 CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
@@ -185,8 +185,8 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         [{}] * 2,
     ),
     "LearnFighterColors": (
-        lambda: colors.LearnFighterColors(arena=40, reach=8, height=20, names=("Ada",)),
-        _ticks(frame=FRAMES, variables=CHARACTERS),
+        lambda: colors.LearnFighterColors(arena=40, reach=4, height=12, below=2, names=("Ada",)),
+        _ticks(frame=FIGHTERS[:4], variables=CHARACTERS),
     ),
     "Log": (output.Log, _ticks(value=[1, 2.5, "text", GREY[0], {"hp": 3}, (1, 2)])),
     "Not": (rules.Not, _ticks(flag=[True, False])),

@@ -61,11 +61,11 @@ def main(arguments: argparse.Namespace) -> int:
 
     Raises MinibrainsError for an unknown name.
     """
-    shipped = [*MAKERS, *FROM_WORKFLOWS]
-    names = [present_name(name) for name in arguments.names or shipped]
+    known = [*MAKERS, *FROM_WORKFLOWS]
+    names = [present_name(name) for name in arguments.names or known]
     for name in names:
-        if name not in shipped:
-            hint = suggest(name, shipped) or f"Expected some of {', '.join(shipped)}"
+        if name not in known:
+            hint = suggest(name, known) or f"Expected some of {', '.join(known)}"
             raise MinibrainsError(f"there is no shipped brain {name!r} to make. {hint}")
     folder = Path(arguments.into)
     for name in names:
