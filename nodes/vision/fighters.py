@@ -130,15 +130,11 @@ class FighterMask(Node, category="vision"):
         self._painted: tuple[object, ...] = ()
 
     def reset(self, episode: Episode) -> None:
-        self.looks: tuple[int, ...] = ()
-        """The own look and the other one; empty: not known yet."""
-        self.stage: tuple[int, ...] = ()
-        """The colours of the brain that are this stage's."""
-        self.facing = True
+        self._begin_match()
 
     def tick(self, frame: ColorFrame, restart: On[Flag] = None) -> FighterView:
         if restart:
-            self.looks, self.stage, self.facing = (), (), True
+            self._begin_match()
         colors = pack_colors(frame)
         if not self.looks:
             self._identify(colors)
@@ -154,8 +150,20 @@ class FighterMask(Node, category="vision"):
     def report(self) -> Mapping[str, Any]:
         if not self.looks:
             return {}
-        own, other = self.looks
-        return {"own_look": self.brain.looks[own], "other_look": self.brain.looks[other]}
+        return dict(zip(("own_look", "other_look"), self.looks, strict=True))
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        super().load_state(state)
+        # it may be the state of a node with another brain, which a live edit has replaced
+        if not set(self.looks) <= set(self.brain.looks):
+            self._begin_match()
+
+    def _begin_match(self) -> None:
+        self.looks: tuple[str, ...] = ()
+        """The own look and the other one; empty: not known yet."""
+        self.stage: tuple[int, ...] = ()
+        """The colours of the brain that are this stage's, packed."""
+        self.facing = True
 
     def _identify(self, colors: np.ndarray) -> None:
         """Find the looks of the two fighters in a match's first picture."""
@@ -180,8 +188,8 @@ class FighterMask(Node, category="vision"):
             return
         if np.median(own_columns) > np.median(other_columns):
             looks = looks[::-1]
-        self.looks = looks
-        self.stage = tuple(np.flatnonzero(wide).tolist())
+        self.looks = tuple(self.brain.looks[look] for look in looks)
+        self.stage = tuple(self._colors[wide].tolist())
 
     def _likeliest(self, visible: np.ndarray, useful: np.ndarray) -> tuple[int, ...]:
         """Return the two different looks that are most likely to show these colours and no others.
@@ -213,9 +221,8 @@ class FighterMask(Node, category="vision"):
         wanted = (self.looks, self.stage)
         if self._painted == wanted:
             return
-        stage = np.zeros(len(self._colors), bool)
-        stage[list(self.stage)] = True
-        own, other = self._only(self.looks, stage)
+        looks = tuple(self.brain.looks.index(look) for look in self.looks)
+        own, other = self._only(looks, np.isin(self._colors, self.stage))
         self._table[self._colors] = own * np.uint16(0x00FF) + other * np.uint16(0xFF00)
         self._painted = wanted
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minibrains import BrainError, Episode, MinibrainsError
+from minibrains import BrainError, Episode, MinibrainsError, Run, RunSpec
 from minibrains.brain_file import read_header
 from minibrains.files import bundled_dir
 from minibrains.games.catalog import find_game
@@ -23,6 +23,7 @@ from nodes.actions.sink import ActionTable
 from nodes.consoles.retro import RetroEmulator
 from nodes.learning.colors import LearnFighterColors
 from nodes.vision.fighters import FighterColors, FighterMask, FighterView, pack_colors
+from nodes.vision.frames import FrameStackBrain
 from tests.support.command import Command
 
 MODELS = bundled_dir("models")
@@ -177,6 +178,43 @@ def test_a_run_tells_which_fighters_it_saw() -> None:
     }
 
 
+def test_a_policy_can_be_shown_masks_of_several_moments(tmp_path: Path) -> None:
+    """Cut below the score, made small, and stacked, with sizes that are checked over the graph."""
+    taps = FrameStackBrain(
+        taps=np.array([7, 3, 0], np.int32), mean=np.zeros(2, np.float32), std=np.ones(2, np.float32)
+    )
+    taps.save(tmp_path / "masks.safetensors", title="Masks", made_by="a test")
+    states = {"game": "Duel-Genesis", "states": VALIDATION[:1]}
+    box = {"top": 47, "width": 320, "height": 177}
+    nodes = {
+        "console": {"type": "RetroEmulator@2", "set": states},
+        "eyes": {
+            "type": "FighterMask@1",
+            "set": {"turn": True},
+            "in": {"frame": "console.frame"},
+            "brain": "fighter_colors/duel.safetensors",
+        },
+        "cut": {"type": "Crop@1", "set": box, "in": {"frame": "eyes.masks"}},
+        "small": {
+            "type": "Resize@1", "set": {"width": 128, "height": 76}, "in": {"frame": "cut.frame"},
+        },
+        "stack": {
+            "type": "FrameStack@1", "in": {"frame": "small.frame"}, "brain": "masks.safetensors",
+        },
+        "log": {"type": "Log@1", "in": {"value": "stack.frames"}},
+    }  # fmt: skip
+    workflow = {"minibrains": 1, "run": {"ticks": 20}, "nodes": nodes}
+    (tmp_path / "eyes.json").write_text(json.dumps(workflow))
+    with Run(RunSpec(tmp_path / "eyes.json", runs=tmp_path / "runs")) as run:
+        (episode,) = run
+    assert (episode.row["own_look"], episode.row["other_look"]) == ("Kaze", "Mira")
+    (log,) = (tmp_path / "runs").glob("*/log.jsonl")
+    for line in log.read_text().splitlines():
+        value = json.loads(line)["value"]
+        assert (value["shape"], value["dtype"]) == ([6, 76, 128], "float32")
+        assert 0.005 < value["mean"] < 0.05, "a fighter is one or two hundredths of it"
+
+
 # -- pictures made by hand
 
 RED, GREEN, BLUE, SKIN, GRASS = (200, 0, 0), (0, 200, 0), (0, 0, 200), (220, 180, 120), (1, 99, 3)
@@ -284,6 +322,26 @@ def test_the_state_brings_a_match_back() -> None:
     assert restored.facing == expected.facing
     assert np.array_equal(restored.masks, expected.masks)
     assert json.dumps(saved), "it is small and plain"
+
+
+def test_the_state_of_a_node_with_another_brain_begins_the_match_again_if_it_must() -> None:
+    """A live edit may change the brain in the middle of a match."""
+    first, later = _picture(red=20, green=60), _picture(green=10, red=60)
+    order = [2, 1, 0]
+    same = FighterColors(looks=("blue", "green", "red"), colors=COLORS, share=SHARE[order])
+    unlike = FighterColors(looks=("a", "b", "c"), colors=COLORS, share=SHARE)
+    node = FighterMask(brain=BRAIN)
+    with opened(node):
+        play(node, {"frame": first})
+        saved = node.state()
+    for brain, looks, facing in ((same, ["red", "green"], False), (unlike, ["b", "a"], True)):
+        node = FighterMask(brain=brain)
+        with opened(node):
+            node.load_state(saved)
+            view = node.tick(later)
+            assert list(node.report().values()) == looks
+        assert view.facing == facing
+        assert (view.masks > 0).sum() == 400
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 9), st.integers(1, 9))
