@@ -128,50 +128,51 @@ def refuse_held_back(
         GameError: One of the states is held back, or could be turned into one that is.
     """
     splits = Splits.of(game)
-    if splits is None:
-        return
-    who = (
-        f"{' and '.join(collectors)} "
-        f"{'collects or trains' if len(collectors) == 1 else 'collect or train'}"
-    )
-    for state in states:
-        if splits.holds_back(game, state):
-            raise GameError(f"{who}, and {_held_back(splits, state)}")
-    for name in written:
-        if name in splits.decided_by:
-            raise GameError(
-                f"{who}, and writing {name!r} makes another state of one in {splits.path}, "
-                "perhaps one that is held back; "
-                "choose a state instead"
-            )
+    if splits is not None:
+        starts = {state: hash_file(game.state_file(state)) for state in states}
+        _refuse(splits, starts, written, collectors)
 
 
-def refuse_held_back_file(game: str, state: str, sha256: str, written: Iterable[str]) -> None:
-    """Refuse a start that is held back, known only by what was recorded of it.
+def refuse_held_back_start(
+    game: str, state: str, sha256: str, written: Iterable[str], collectors: Sequence[str] = ()
+) -> None:
+    """Refuse the held-back start of an episode, known only by what was recorded of it.
 
     Args:
         game: The name of the game. If this machine has no splits of it, nothing is refused.
         state: The name of the state.
         sha256: The SHA-256 of its file; empty if the episode began without one.
         written: Names of variables that were set at the start.
+        collectors: Names of the nodes that collect or train, if there are any.
 
     Raises:
         GameError: The state is held back, by its name or by its contents, or a variable was
             written that may have turned it into one that is.
     """
     splits = Splits.named(game)
-    if splits is None:
-        return
-    if splits.holds_back_file(state, sha256):
-        raise GameError(_held_back(splits, state))
+    if splits is not None:
+        _refuse(splits, {state: sha256}, written, collectors)
+
+
+def _refuse(
+    splits: Splits, starts: Mapping[str, str], written: Iterable[str], collectors: Sequence[str]
+) -> None:
+    """Raise GameError if a start is held back; `starts`: state -> SHA-256 of its file."""
+    who = ""
+    if collectors:
+        verb = "collects or trains" if len(collectors) == 1 else "collect or train"
+        who = f"{' and '.join(collectors)} {verb}, and "
+    for state, sha256 in starts.items():
+        if splits.holds_back_file(state, sha256):
+            allowed = " or ".join(repr(name) for name in splits.parts if name != HELD_BACK)
+            raise GameError(
+                f"{who}the state {state!r} is held back by {splits.path}; "
+                f"expected states of {allowed}"
+            )
     for name in written:
         if name in splits.decided_by:
             raise GameError(
-                f"{name!r} was written into the state {state!r}, which makes another of the states "
-                f"in {splits.path}, perhaps one that is held back; choose a state instead"
+                f"{who}writing {name!r} makes another state of one in {splits.path}, "
+                "perhaps one that is held back; "
+                "choose a state instead"
             )
-
-
-def _held_back(splits: Splits, state: str) -> str:
-    allowed = " or ".join(repr(name) for name in splits.parts if name != HELD_BACK)
-    return f"the state {state!r} is held back by {splits.path}; expected states of {allowed}"

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from minibrains.errors import Fault, GameError, MinibrainsError, WorkflowError
-from minibrains.games.splits import refuse_held_back_file
+from minibrains.errors import Fault, MinibrainsError, WorkflowError
+from minibrains.games.splits import refuse_held_back_start
 from minibrains.graph.check import Graph
 from minibrains.host import EpisodeStart
 from minibrains.node import Node
@@ -41,8 +41,8 @@ def check_collectors(graph: Graph, nodes: Mapping[str, object]) -> None:
 
 
 def check_start(graph: Graph, start: EpisodeStart | None) -> None:
-    """Check that no node collects or trains in an episode that began from a held-back state. This
-    is said by what the console has really done, unlike what `check_collectors` asks it beforehand.
+    """Check that no node collects or trains in an episode that began from a held-back state, also
+    with a console that `check_collectors` has asked in vain.
 
     Args:
         graph: The graph that runs.
@@ -52,12 +52,10 @@ def check_start(graph: Graph, start: EpisodeStart | None) -> None:
         GameError: It is held back, and a node of the graph collects or trains.
     """
     collectors = _collectors(graph)
-    if start is None or not collectors:
-        return
-    try:
-        refuse_held_back_file(start.game, start.state, start.state_sha256, start.written)
-    except GameError as error:
-        raise GameError(f"{error}; {', '.join(collectors)} must not learn from it") from None
+    if start is not None and collectors:
+        refuse_held_back_start(
+            start.game, start.state, start.state_sha256, start.written, collectors
+        )
 
 
 def _collectors(graph: Graph) -> list[str]:

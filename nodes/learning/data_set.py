@@ -23,7 +23,7 @@ import numpy as np
 
 from minibrains.errors import DataError, describe_error
 from minibrains.files import home, is_plain_name, write_atomic
-from minibrains.games.splits import refuse_held_back_file
+from minibrains.games.splits import refuse_held_back_start
 from minibrains.values import parse_json, parse_value, to_json
 
 FORMAT: Final = 1
@@ -572,7 +572,7 @@ def _columns_of(schema: Any) -> str:
 def _check_info(path: Path, info: EpisodeInfo) -> None:
     """Raise DataError if an episode began from a state that is held back."""
     try:
-        refuse_held_back_file(info.game, info.state, info.state_sha256, info.written)
+        refuse_held_back_start(info.game, info.state, info.state_sha256, info.written)
     except DataError:
         raise
     except Exception as error:

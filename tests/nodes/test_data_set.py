@@ -176,7 +176,7 @@ def test_a_held_back_state_is_neither_written_nor_read(tmp_path: Path, known_by:
 
 
 def test_nor_is_one_made_by_writing_into_another(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="'stage' was written into the state"):
+    with pytest.raises(DataError, match="writing 'stage' makes another state"):
         write(tmp_path, written={"stage": 3})
 
 
