@@ -131,8 +131,8 @@ class Workflow:
 
     def hash(self, brains: Mapping[str, str]) -> str:
         """Return the SHA-256, in hexadecimal, of everything that its games follow from: the nodes
-        with settings and links, their brains, and the limit of an episode. Layout, titles, the seed,
-        the number of episodes and the files of the game do not change it.
+        with settings and links, their brains, and the limit of an episode. Layout, titles, the
+        seed, the number of episodes and the files of the game do not change it.
 
         Args:
             brains: The SHA-256 of each node's brain, by node; the name of its file does not count.
