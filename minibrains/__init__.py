@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from minibrains.annotations import ABSENT, Absent, Lazy, On, Sample
     from minibrains.brain import Brain, setting, tensor
     from minibrains.console import Console, ConsoleOutput
-    from minibrains.errors import BrainError, GameError, MinibrainsError
+    from minibrains.errors import BrainError, DataError, GameError, MinibrainsError
     from minibrains.hooks import Budget, Hook, NodeProgress, Progress
-    from minibrains.host import Episode, Host
+    from minibrains.host import Episode, EpisodeStart, Host, WorkflowInfo
     from minibrains.loading import BrainRef
     from minibrains.node import Node, Register
     from minibrains.run.episode import EpisodeResult
@@ -54,19 +54,20 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ABSENT", "Absent", "Action", "Brain", "BrainError", "BrainRef", "Budget", "ColorFrame",
-    "Console", "ConsoleOutput", "Episode", "EpisodeResult", "Flag", "Frame", "Frames", "GameError",
-    "Hook", "Host", "Lazy", "Logits", "MinibrainsError", "Node", "NodeProgress", "Number", "On",
-    "Pad", "Progress", "Register", "Run", "RunSpec", "Sample", "Situation", "Socket", "Text",
-    "TorchNode", "Variables", "setting", "tensor", "widget",
+    "Console", "ConsoleOutput", "DataError", "Episode", "EpisodeResult", "EpisodeStart", "Flag",
+    "Frame", "Frames", "GameError", "Hook", "Host", "Lazy", "Logits", "MinibrainsError", "Node",
+    "NodeProgress", "Number", "On", "Pad", "Progress", "Register", "Run", "RunSpec", "Sample",
+    "Situation", "Socket", "Text", "TorchNode", "Variables", "WorkflowInfo", "setting", "tensor",
+    "widget",
 ]  # fmt: skip
 
 _NAMES = {
     "minibrains.annotations": ("ABSENT", "Absent", "Lazy", "On", "Sample"),
     "minibrains.brain": ("Brain", "setting", "tensor"),
     "minibrains.console": ("Console", "ConsoleOutput"),
-    "minibrains.errors": ("BrainError", "GameError", "MinibrainsError"),
+    "minibrains.errors": ("BrainError", "DataError", "GameError", "MinibrainsError"),
     "minibrains.hooks": ("Budget", "Hook", "NodeProgress", "Progress"),
-    "minibrains.host": ("Episode", "Host"),
+    "minibrains.host": ("Episode", "EpisodeStart", "Host", "WorkflowInfo"),
     "minibrains.loading": ("BrainRef",),
     "minibrains.node": ("Node", "Register"),
     "minibrains.run.episode": ("EpisodeResult",),

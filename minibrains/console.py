@@ -43,6 +43,8 @@ class Console(Register, ABC, abstract=True, category="consoles", terminal="termi
     truncated:   True on the last tick of an episode that the run's limit ends, if the game is not
                  over
 
+    In `reset` it calls `host.begin`, so that other nodes know how the episode began.
+
     Films, evaluations, benchmarks and the editor use only this class. A subclass determines how
     frames are made, for example by an emulator or by a Gymnasium environment.
 
@@ -57,7 +59,8 @@ class Console(Register, ABC, abstract=True, category="consoles", terminal="termi
     states: tuple[str, ...] = widget(
         default=(),
         rebuild=True,
-        doc="save states to start from; none: the one that the game defines",
+        doc="save states to start from, or SPLIT/PATTERN for those of the game's splits.json: "
+        "training/Level[2-7].*; none: the one that the game defines",
     )
     noops: int = widget(
         default=0,

@@ -123,6 +123,10 @@ class BrainError(MinibrainsError):
     """A brain file is missing, damaged, of the wrong kind, or does not fit its node."""
 
 
+class DataError(MinibrainsError):
+    """A data set is damaged, does not fit what it is used for, or must not be learned from."""
+
+
 class GameError(MinibrainsError):
     """A game cannot be played: its ROM, state or data is missing or wrong."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import pickle
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -54,6 +54,34 @@ class Episode:
         return int(order[position])
 
 
+@dataclass(frozen=True, slots=True)
+class WorkflowInfo:
+    """The workflow of a run, for the metadata of what its nodes write."""
+
+    name: str
+    """The name of its file, without the suffix."""
+    sha256: str
+    """The hash of everything that its games follow from, in hexadecimal: see `Workflow.hash`."""
+    command: str = ""
+    """The command that plays it; empty if it was not started from the command line."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeStart:
+    """The start of an episode, as the console has begun it."""
+
+    game: str
+    rom_sha1: str
+    state: str
+    """The name of the save state."""
+    state_sha256: str
+    """The SHA-256 of that state's file; empty if the episode began without one."""
+    noops: int = 0
+    """Frames before the first tick in which no button was held."""
+    written: Mapping[str, int] = field(default_factory=dict)
+    """The variables that were set, with their values."""
+
+
 def _stable_number(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
 
@@ -89,6 +117,23 @@ class Host(ABC):
         """Ticks a second of the game's own clock, once the console is open;
         None in a graph without one.
         """
+
+    @property
+    @abstractmethod
+    def workflow(self) -> WorkflowInfo:
+        """The workflow as it was at the beginning of the run, before any live edit."""
+
+    @property
+    @abstractmethod
+    def start(self) -> EpisodeStart | None:
+        """The start of the current episode, as its console began it; None in a graph without one.
+
+        Consoles are reset before other nodes, so it can be read in `reset`.
+        """
+
+    @abstractmethod
+    def begin(self, start: EpisodeStart) -> None:
+        """Tell the other nodes how an episode begins; called by a console in `reset`."""
 
     def load(self, ref: BrainRef, what: str, make: Callable[[BrainRef], T]) -> T:
         """Return what `make` makes from a brain file, for example a model,

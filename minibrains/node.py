@@ -126,6 +126,25 @@ class Node:
     def reset(self, episode: Episode) -> None:
         """Start an episode. Afterwards the node must behave like a new one."""
 
+    def is_done(self, episode: Episode) -> bool:
+        """Return whether this node has everything of an episode that has not begun, from an
+        earlier run.
+
+        Override it in a node that keeps what episodes leave behind. If all such nodes of a graph
+        say so, the episode is not played, and its result is "skipped". So a run that was killed
+        goes on where it stopped.
+        """
+        return False
+
+    def finish(self, results: Mapping[str, Any]) -> None:
+        """Finish an episode that is over.
+
+        Args:
+            results: Its results, as written to episodes.jsonl: what the nodes reported, "ticks",
+                and "ended", which is "done", "limit" or "stopped". This is not called after an
+                episode that has failed.
+        """
+
     def close(self) -> None:
         """Release everything. Called once after `open`, even if the run failed."""
 

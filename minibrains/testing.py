@@ -24,11 +24,12 @@ from typing import Any
 import numpy as np
 
 from minibrains.annotations import ABSENT, Sample
-from minibrains.host import Episode, Host
+from minibrains.host import Episode, EpisodeStart, Host, WorkflowInfo
 from minibrains.node import Node, Register, check_names
 from minibrains.torch_node import TorchNode
 
 Inputs = Mapping[str, Any]
+_WORKFLOW = WorkflowInfo("workflow", "0" * 64)
 
 
 @dataclass
@@ -47,6 +48,8 @@ class ScratchHost(Host):
     facts: dict[str, str] = field(default_factory=dict)
     shown: list[tuple[float, float | None, str]] = field(default_factory=list)
     stopping: bool = False
+    workflow: WorkflowInfo = _WORKFLOW
+    start: EpisodeStart | None = None
 
     @property
     def dir(self) -> Path:
@@ -63,6 +66,9 @@ class ScratchHost(Host):
 
     def record(self, **facts: str) -> None:
         self.facts.update(facts)
+
+    def begin(self, start: EpisodeStart) -> None:
+        self.start = start
 
     def progress(self, done: float, total: float | None = None, text: str = "") -> None:
         self.shown.append((done, total, text))

@@ -6,6 +6,7 @@ import argparse
 import importlib
 import json
 import os
+import shlex
 import sys
 import traceback
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     command_line = list(sys.argv[1:] if argv is None else argv)
     try:
         arguments = parser().parse_args(command_line)
+        arguments.command = shlex.join(["python", "-m", "server", *command_line])
         command = importlib.import_module(f"server.commands.{arguments.module}")
         status: int = command.main(arguments)
         sys.stdout.flush()

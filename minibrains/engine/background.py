@@ -201,6 +201,14 @@ class BackgroundNode:
         report: Mapping[str, Any] = self._ask("report")
         return report
 
+    def is_done(self, episode: Episode) -> bool:
+        """Return whether the node has everything of an episode."""
+        return bool(self._ask("is_done", episode))
+
+    def finish(self, results: Mapping[str, Any]) -> None:
+        """Finish an episode of the node, and wait until it has."""
+        self._ask("finish", results)
+
     def state(self) -> dict[str, Any]:
         """Return a copy of the node's state."""
         state: dict[str, Any] = self._ask("state")

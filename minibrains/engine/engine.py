@@ -21,10 +21,10 @@ from minibrains.engine.step_builder import ExecutionContext, absent_output, buil
 from minibrains.engine.timing import LatencyHistogram
 from minibrains.errors import RunError
 from minibrains.graph.check import check_sizes
-from minibrains.graph.collectors import check_collectors
+from minibrains.graph.collectors import check_collectors, check_start
 from minibrains.graph.error_policy import after_failed_step, ends_when_unanswered
 from minibrains.graph.pads import check_pads
-from minibrains.host import Episode, Host
+from minibrains.host import Episode, EpisodeStart, Host
 
 MakeHost = Callable[[NodeRuntime, "Engine"], Host]
 
@@ -63,6 +63,8 @@ class Engine:
         self.execution = ExecutionState(plan)
         self.episode: tuple[int, int, int | None] = (0, 0, None)
         """Index, seed and limit of the current episode."""
+        self.start: EpisodeStart | None = None
+        """The start of the current episode, as its console began it; None without one."""
         self._cache = cache or OutputCache()
 
     @property
@@ -99,9 +101,14 @@ class Engine:
             index: The number of the episode, from 0.
             seed: The seed of the run.
             limit: Number of ticks after which the run will end the episode; None: no limit.
+
+        Raises:
+            NodeFailed: A node that must answer has not.
+            GameError: The console began from a held-back state, and a node collects or trains.
         """
         self.tick = 0
         self.episode = index, seed, limit
+        self.start = None
         for runtime in self.runtimes.values():
             if runtime.pending is not None:
                 runtime.pending.cancel()
@@ -112,6 +119,34 @@ class Engine:
                     runtime.reset(Episode(index, seed, runtime.name, limit))
                 except Exception as error:
                     self._unanswered(runtime, None, error)
+        check_start(self.plan.graph, self.start)
+
+    def is_done(self, index: int, seed: int, limit: int | None = None) -> bool:
+        """Return whether an episode need not be played: at least one node keeps what episodes
+        leave behind, and every such node has it already.
+
+        Args:
+            index: The number of the episode, from 0.
+            seed: The seed of the run.
+            limit: Number of ticks after which the run would end the episode; None: no limit.
+        """
+        answers: list[bool] = []
+        for runtime in self.runtimes.values():
+            if runtime.keeps_episodes:
+                try:
+                    answers.append(runtime.is_done(Episode(index, seed, runtime.name, limit)))
+                except Exception as error:
+                    self._unanswered(runtime, None, error)
+                    answers.append(False)
+        return bool(answers) and all(answers)
+
+    def finish_episode(self, results: Mapping[str, Any]) -> None:
+        """Tell the nodes that the episode is over, with its results."""
+        for runtime in self.runtimes.values():
+            try:
+                runtime.finish_episode(results)
+            except Exception as error:
+                self._unanswered(runtime, self.tick, error)
 
     def report(self) -> dict[str, Any]:
         """Return the nodes' results of the episode, merged; registers first,
@@ -403,6 +438,7 @@ class Engine:
             nodes = {name: runtime.node for name, runtime in edit.runtimes.items()}
             check_pads(plan.graph, nodes)
             check_collectors(plan.graph, nodes)
+            check_start(plan.graph, self.start)
             self._make_ready(plan, edit.runtimes, edit.execution, make_host)
         except BaseException:
             edit.refuse(RunError("it could not be made ready"))

@@ -19,7 +19,7 @@ from time import perf_counter
 from typing import Any, Final, Literal
 
 from minibrains.errors import RunError, describe_error
-from minibrains.host import Episode, Host
+from minibrains.host import Episode, EpisodeStart, Host, WorkflowInfo
 from minibrains.loading import BrainRef
 from minibrains.node import Node, check_names
 from minibrains.process.child import ChildProcess
@@ -92,6 +92,7 @@ class _About:
     node: str
     dir: Path
     frame_rate: float | None
+    workflow: WorkflowInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +104,10 @@ class _HostCall:
 
 
 @dataclass(frozen=True, slots=True)
-class _AskStopping:
-    """The question whether the run is to end, which the process of the run answers at once."""
+class _AskHost:
+    """A question for the node's host, which the process of the run answers at once."""
+
+    attribute: Literal["stopping", "start"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +292,14 @@ class NodeProcess:
         report: Mapping[str, Any] = self._ask("report")
         return report
 
+    def is_done(self, episode: Episode) -> bool:
+        """Return whether the node has everything of an episode."""
+        return bool(self._ask("is_done", episode))
+
+    def finish(self, results: Mapping[str, Any]) -> None:
+        """Finish an episode of the node."""
+        self._ask("finish", dict(results))
+
     def state(self) -> dict[str, Any]:
         """Return a copy of the node's state."""
         state: dict[str, Any] = self._ask("state")
@@ -318,7 +329,8 @@ class NodeProcess:
         """Start a process and bring its node to the state of the one before;
         return the work that caches saved.
         """
-        about = _About(self._host.node, self._host.dir, self._host.frame_rate)
+        host = self._host
+        about = _About(host.node, host.dir, host.frame_rate, host.workflow)
         name = f"node {about.node}"
         child = ChildProcess(
             _serve, self.spec, about, name=name, shutdown_timeout=_SHUTDOWN_TIMEOUT
@@ -363,9 +375,10 @@ class NodeProcess:
                 except Exception as error:  # the answer is still to come
                     refused = error
                 continue
-            if isinstance(message, _AskStopping):
+            if isinstance(message, _AskHost):
+                answer = getattr(self._host, message.attribute)
                 with suppress(OSError):  # the process has ended: `_receive` will say how
-                    child.send(encode(self._host.stopping, "what the host answered"))
+                    child.send(encode(answer, "what the host answered"))
                 continue
             value, failure = message
             if refused is not None:
@@ -445,8 +458,23 @@ class _ProcessHost(Host):
 
     @property
     def stopping(self) -> bool:
-        self.parent.send(encode(_AskStopping(), "what the node asked its host"))
-        return bool(decode(self.parent.receive(), "what the host answered", "in its process"))
+        return bool(self._ask("stopping"))
+
+    @property
+    def workflow(self) -> WorkflowInfo:
+        return self.about.workflow
+
+    @property
+    def start(self) -> EpisodeStart | None:
+        start: EpisodeStart | None = self._ask("start")
+        return start
+
+    def begin(self, start: EpisodeStart) -> None:
+        raise AttributeError("the host of a node in a process of its own has no 'begin'")
+
+    def _ask(self, attribute: Literal["stopping", "start"]) -> Any:
+        self.parent.send(encode(_AskHost(attribute), "what the node asked its host"))
+        return decode(self.parent.receive(), "what the host answered", "in its process")
 
     def _send(self, method: str, *arguments: Any, **named: Any) -> None:
         what = "what the node told its host"

@@ -148,6 +148,21 @@ class NodeRuntime:
         check_names(self.node)
 
     @property
+    def keeps_episodes(self) -> bool:
+        """True if the node can say which episodes need not be played."""
+        return self.is_open and self.checked.cls.is_done is not Node.is_done
+
+    def is_done(self, episode: Episode) -> bool:
+        """Return whether the node has everything of an episode. Raises what the node raises."""
+        return bool(self.endpoint.is_done(episode))
+
+    def finish_episode(self, results: Mapping[str, Any]) -> None:
+        """Tell the node that the episode is over. Raises what the node raises."""
+        silent = self.checked.cls.finish is Node.finish
+        if not silent and self.is_open and not self.is_hanging:
+            self.endpoint.finish(results)
+
+    @property
     def health(self) -> Health:
         """The health of its process; a node without a process of its own is always ready."""
         return "ready" if self.background is None else self.background.health

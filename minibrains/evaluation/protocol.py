@@ -11,16 +11,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from fnmatch import fnmatchcase
 from typing import Any
 
 from minibrains.brain_file import hash_file
-from minibrains.errors import Fault, GameError, WorkflowError, suggest
+from minibrains.errors import Fault, GameError, WorkflowError
 from minibrains.evaluation.rules import RULES, Opponent, Rules, read_rules
 from minibrains.games.catalog import Game, find_game, known_games, read_json
 from minibrains.games.splits import HELD_BACK, Splits
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import RunSettings, Workflow
+from minibrains.node import Node
 from minibrains.values import to_json
 
 _CONSOLE = "console"
@@ -104,12 +104,15 @@ class Protocol:
 
     def left_out(self, workflow: Workflow, registry: Registry) -> list[str]:
         """Return the nodes to mute: those that collect or train,
-        if the states or the opponent are held back.
+        if the states or the opponent are held back; otherwise those that keep episodes, because an
+        evaluation is not a part of their data.
         """
         group, _, _ = self.opponent.partition("/")
-        if HELD_BACK not in (self.split, group):
-            return []
-        collecting = [name for name, cls in registry.items() if cls.collects]
+        held_back = HELD_BACK in (self.split, group)
+        collecting: list[str] = []
+        for name, cls in registry.items():
+            if cls.is_done is not Node.is_done or (held_back and cls.collects):
+                collecting.append(name)
         return [entry.id for entry in workflow.nodes.values() if entry.type in collecting]
 
 
@@ -153,26 +156,11 @@ def make_protocol(game: Game, rules: Rules, states: str, seed: int, ticks: int |
     splits = Splits.of(game)
     if splits is None:
         raise GameError(f"{game.data} has no splits.json, which names the states to evaluate on")
+    try:
+        chosen = splits.select(states)
+    except GameError as error:
+        raise GameError(f"--states: {error}") from None
     split, _, pattern = states.partition("/")
-    pattern = pattern or "*"
-    if split not in splits.parts:
-        hint = suggest(split, splits.parts) or ""
-        raise GameError(
-            (
-                f"--states: {game.name} has no split {split!r}; "
-                f"expected {', '.join(splits.parts)}. {hint}"
-            ).rstrip(" ")
-        )
-    chosen = {
-        state: digest
-        for state, digest in splits.parts[split].items()
-        if fnmatchcase(state, pattern)
-    }
-    if not chosen:
-        some = ", ".join(list(splits.parts[split])[:3])
-        raise GameError(
-            f"--states: no state of the split {split!r} matches {pattern!r}; it has {some}, …"
-        )
 
     # the ROM and the states are those that the splits were made with
     rom = hashlib.sha1(game.rom.read_bytes()).hexdigest()
@@ -191,7 +179,7 @@ def make_protocol(game: Game, rules: Rules, states: str, seed: int, ticks: int |
         game=game.name,
         rom_sha1=rom,
         split=split,
-        only=pattern,
+        only=pattern or "*",
         states=chosen,
         noops=rules.noops,
         write=rules.write,

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from minibrains.errors import RunError
 from minibrains.evaluation.statistics import sign_test, wilson
+from minibrains.games.splits import HELD_BACK
 from minibrains.software import machine, software
 
 OUTCOMES: Final = ("won", "lost", "drawn", "timed_out", "failed")
@@ -222,10 +223,11 @@ def describe(result: Mapping[str, Any]) -> str:
         "better/worse: episodes that only the first, or only this one, won; p: "
         "exact two-sided sign test of those"
     )
-    for player in players:
-        for name in player["left_out"]:
-            why = "because it collects or trains, and these states or opponents are held back"
-            lines.append(f"{label(player)}: {name} was left out, {why}")
+    for section in sections:
+        why = _why_left_out(section["protocol"])
+        for player in section["players"]:
+            for name in player["left_out"]:
+                lines.append(f"{label(player)}: {name} was left out, {why}")
     for player in players:
         for name, node in player["nodes"].items():
             failed = f"{name} failed {node['errors']} times, and the game went on"
@@ -233,6 +235,13 @@ def describe(result: Mapping[str, Any]) -> str:
     if "verdict" in result:
         lines.append(result["verdict"]["sentence"])
     return "\n".join(lines)
+
+
+def _why_left_out(protocol: Mapping[str, Any]) -> str:
+    group, _, _ = protocol["opponent"].partition("/")
+    if HELD_BACK in (protocol["split"], group):
+        return "because it collects or trains, and these states or opponents are held back"
+    return "because an evaluation adds no episodes to a data set"
 
 
 def _line(player: Mapping[str, Any], width: int) -> str:

@@ -7,7 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from minibrains.errors import Fault, MinibrainsError, WorkflowError
+from minibrains.games.splits import refuse_held_back_start
 from minibrains.graph.check import Graph
+from minibrains.host import EpisodeStart
 from minibrains.node import Node
 
 
@@ -22,7 +24,7 @@ def check_collectors(graph: Graph, nodes: Mapping[str, object]) -> None:
         WorkflowError: A console plays such a state, or a fighter such a style, and a node of the
             graph collects or trains.
     """
-    collectors = [name for name, node in graph.nodes.items() if node.cls.collects]
+    collectors = _collectors(graph)
     if not collectors:
         return
     mutes = " ".join(f"--mute {name}" for name in collectors)
@@ -36,3 +38,25 @@ def check_collectors(graph: Graph, nodes: Mapping[str, object]) -> None:
                 faults.append(Fault(str(error), name, hint=hint, code="custom_validation_failed"))
     if faults:
         raise WorkflowError(faults, graph.workflow.where)
+
+
+def check_start(graph: Graph, start: EpisodeStart | None) -> None:
+    """Check that no node collects or trains in an episode that began from a held-back state, also
+    with a console that `check_collectors` has asked in vain.
+
+    Args:
+        graph: The graph that runs.
+        start: The start of the episode; None: no console has told it.
+
+    Raises:
+        GameError: It is held back, and a node of the graph collects or trains.
+    """
+    collectors = _collectors(graph)
+    if start is not None and collectors:
+        refuse_held_back_start(
+            start.game, start.state, start.state_sha256, start.written, collectors
+        )
+
+
+def _collectors(graph: Graph) -> list[str]:
+    return [name for name, node in graph.nodes.items() if node.cls.collects]

@@ -5,6 +5,7 @@ The editor and the command line read the same file.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -127,6 +128,20 @@ class Workflow:
     def to_json(self) -> dict[str, Any]:
         """Return the contents of the file, including everything that this version does not know."""
         return {**self.raw, "minibrains": FORMAT}
+
+    def hash(self, brains: Mapping[str, str]) -> str:
+        """Return the SHA-256, in hexadecimal, of everything that its games follow from: the nodes
+        with settings and links, their brains, and the limit of an episode. Layout, titles, the
+        seed, the number of episodes and the files of the game do not change it.
+
+        Args:
+            brains: The SHA-256 of each node's brain, by node; the name of its file does not count.
+        """
+        nodes: dict[str, Any] = {}
+        for name, entry in self.nodes.items():
+            nodes[name] = {**entry.raw, "brain": brains.get(name)}
+        text = json.dumps({"nodes": nodes, "ticks": self.run.ticks}, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def save(self, path: Path) -> None:
         """Write the file under a temporary name, then rename it."""

@@ -22,7 +22,8 @@ class EpisodeResult:
     won: bool | None
     """None if the game does not define winning."""
     ended: str
-    """"done" (by itself), "limit" (by the run's `ticks`), "stopped" or "failed"."""
+    """"done" (by itself), "limit" (by the run's `ticks`), "stopped", "failed", or "skipped" (not
+    played, because the nodes have everything of it from an earlier run)."""
     ticks: int
     """The number of ticks played."""
     row: Mapping[str, Any]

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 from minibrains.engine.engine import Engine
 from minibrains.engine.node_runtime import NodeRuntime
 from minibrains.hooks import NodeProgress
-from minibrains.host import Host, Item, Result, map_here
+from minibrains.host import EpisodeStart, Host, Item, Result, WorkflowInfo, map_here
 
 _SHOW_EVERY: Final = 0.05
 """Seconds between two reports of a node's progress."""
@@ -36,6 +36,7 @@ class RunHost(Host):
     notify: Callable[[str], None]
     show: Callable[[NodeProgress], None]
     metadata: dict[str, str]
+    info: WorkflowInfo
     mapper: Map = map_here
     _next_shown: float = 0.0
     """The time before which no more progress is shown, unless it is the end."""
@@ -56,6 +57,17 @@ class RunHost(Host):
     @property
     def frame_rate(self) -> float | None:
         return self.engine.frame_rate
+
+    @property
+    def workflow(self) -> WorkflowInfo:
+        return self.info
+
+    @property
+    def start(self) -> EpisodeStart | None:
+        return self.engine.start
+
+    def begin(self, start: EpisodeStart) -> None:
+        self.engine.start = start
 
     def size(self, **sizes: int) -> None:
         self.runtime.sizes.update(sizes)

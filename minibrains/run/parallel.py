@@ -96,7 +96,10 @@ class EpisodeTask:
         failure = None
         if not run.stopping:
             try:
-                run.play_episode(index)
+                if run.is_done(index):
+                    run.skip_episode(index)
+                else:
+                    run.play_episode(index)
             except Exception as error:
                 failure = Failure.of(error)
         row = None
@@ -170,7 +173,7 @@ class ParallelEpisodes:
     def open(self) -> None:
         """Make the pool; a worker starts when there is work for it."""
         run = self._run
-        task = EpisodeTask(run.spec.for_worker(run.graph.workflow), run.dir / "workers")
+        task = EpisodeTask(run.spec.for_worker(run.graph.workflow, run.info), run.dir / "workers")
         self._pool = Pool(self._launcher, task, self._hear)
         self._pool.stopping = run.stopping
         run.results.workers = self._pool.count

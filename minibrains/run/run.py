@@ -117,6 +117,8 @@ class Run:
         self.settings = self.workflow.run
         self.results = Results()
         self.graph = self.check(self.workflow)
+        self.info = spec.info(self.workflow, self.graph)
+        """The name, hash and command of the workflow, for the nodes."""
         self.error: BaseException | None = None
         """The first error, if any."""
         self.troubles: list[str] = []
@@ -254,7 +256,23 @@ class Run:
         for index in following:
             if self.stopping:
                 return
-            yield self.play_episode(index)
+            if self.is_done(index):
+                yield self.skip_episode(index)
+            else:
+                yield self.play_episode(index)
+
+    def is_done(self, index: int) -> bool:
+        """Return whether the nodes have everything of an episode from an earlier run.
+
+        `index` counts from 0. Raises what the engine raises.
+        """
+        return self.engine.is_done(index, self.settings.seed, self.settings.ticks)
+
+    def skip_episode(self, index: int) -> EpisodeResult:
+        """Add an episode that need not be played; `index` counts from 0."""
+        episode = EpisodeResult.of(index, episode_row({}, 0, "skipped"))
+        self.add(episode)
+        return episode
 
     def play_episode(self, index: int) -> EpisodeResult:
         """Play one episode; `index` counts from 0.
@@ -268,7 +286,9 @@ class Run:
             hook.before_episode(self, index)
         ended = "failed"
         try:
-            ended = self._tick(index)
+            end = self._tick(index)
+            engine.finish_episode(episode_row(engine.report(), engine.tick, end))
+            ended = end
         finally:
             row = episode_row(engine.report(), engine.tick, ended)
             row |= errors_since(before, engine.node_stats())
@@ -430,6 +450,7 @@ class Run:
             self.say,
             self.show_progress,
             self.results.metadata,
+            self.info,
             self._map,
         )
 

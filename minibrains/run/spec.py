@@ -14,6 +14,7 @@ from minibrains.graph.catalog import brain_finder, find_brain_file, find_workflo
 from minibrains.graph.check import Graph, check
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import RunClock, Workflow, load_workflow, parse_workflow
+from minibrains.host import WorkflowInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,11 @@ class RunSpec:
     models: Path | None = None
     """The user's own folder of brains, which is searched before the shipped ones. None: `models` in
     ~/.minibrains, where the editor puts files that are dropped into it."""
+
+    command: str = ""
+    """The command that the run was started with, for the metadata of what nodes write."""
+    origin: WorkflowInfo | None = None
+    """The workflow as the nodes are told of it; None: its own name and hash, and `command`."""
 
     def __post_init__(self) -> None:
         for name, minimum in (("episodes", 1), ("ticks", 1), ("seed", 0)):
@@ -140,11 +146,24 @@ class RunSpec:
         named = self.brain_files(workflow).values()
         return check(workflow, registry, brain_finder(workflow.path, named, self._own_models))
 
-    def for_worker(self, workflow: Workflow) -> RunSpec:
+    def info(self, workflow: Workflow, graph: Graph) -> WorkflowInfo:
+        """Return what the nodes are told about the workflow.
+
+        Args:
+            workflow: The workflow with the changes of this spec, without the nodes of hooks.
+            graph: The same, checked, perhaps with nodes of hooks.
+        """
+        if self.origin is not None:
+            return self.origin
+        brains = {name: file["sha256"] for name, file in graph.brain_files().items()}
+        return WorkflowInfo(workflow.name, workflow.hash(brains), self.command)
+
+    def for_worker(self, workflow: Workflow, origin: WorkflowInfo | None = None) -> RunSpec:
         """Return the spec that makes this run's engine in another process,
         which may be in another folder.
 
-        `workflow` is the one that was prepared and checked here; its file is not read again.
+        `workflow` is the one that was prepared and checked here; its file is not read again. The
+        nodes there are told that it is `origin`; None: what it is there.
         """
         absolute = replace(workflow, path=workflow.path and workflow.path.absolute())
         packs = tuple(Path(file).absolute() for file in self.packs)
@@ -155,6 +174,7 @@ class RunSpec:
             packs=packs,
             installed_packs=self.installed_packs,
             models=self._own_models,
+            origin=origin,
         )
 
     @property

@@ -18,11 +18,13 @@ from typing import Any, Final
 import numpy as np
 
 from minibrains import Console, ConsoleOutput, Episode, Host, Pad, widget
+from minibrains.brain_file import hash_file
 from minibrains.console import without_opposites
 from minibrains.errors import GameError, suggest
 from minibrains.games.catalog import Game, find_game, read_json
 from minibrains.games.save_states import SaveState
-from minibrains.games.splits import refuse_held_back
+from minibrains.games.splits import Splits, refuse_held_back
+from minibrains.host import EpisodeStart
 from nodes.consoles.scenario import PlainScenario, Scenario, ScriptedScenario, needs_script
 
 _output = partial(tuple.__new__, ConsoleOutput)
@@ -94,7 +96,12 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
 
         # the states that episodes start from; the first is loaded now, for the size of its screen
         names = self._state_names(game)
-        self._starts = [(name, _read_state(game.state_file(name))) for name in names]
+        self._hashes = {"power-on": ""}
+        self._starts = []
+        for name in names:
+            file = game.state_file(name)
+            self._hashes[name] = hash_file(file)
+            self._starts.append((name, _read_state(file)))
         if not self._starts:
             self._starts = [("power-on", self.emulator.get_state())]
         self._start_from(*self._starts[0])
@@ -106,7 +113,9 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         height, width, _ = self._screen().shape
         host.size(h=height, w=width)
         host.rate(self.emulator.get_screen_rate())
-        host.record(game=game.name, rom_sha1=hashlib.sha1(game.rom.read_bytes()).hexdigest())
+        self._rom_sha1 = hashlib.sha1(game.rom.read_bytes()).hexdigest()
+        host.record(game=game.name, rom_sha1=self._rom_sha1)
+        self._host = host
 
     def reset(self, episode: Episode) -> None:
         # the starts do not depend on the console's id, so that workflows can be compared game by
@@ -127,6 +136,15 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
                 value = seed % (1 << self._widths[name])
             self._written[name] = value
             self.data.set_value(name, value)
+        start = EpisodeStart(
+            self._game.name,
+            self._rom_sha1,
+            self._start,
+            self._hashes[self._start],
+            self._waited,
+            self._written,
+        )
+        self._host.begin(start)
         for _ in range(self._waited):
             self.emulator.step()
         variables = self.data.lookup_all()
@@ -242,10 +260,28 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         """Return the names of the save states that episodes start from; empty: from power-on."""
         default = game.default_state(self.players)
         if self.states:
-            return self.states
+            return self._selected_states(game)
         if default:
             return (default,)
         return ()
+
+    def _selected_states(self, game: Game) -> tuple[str, ...]:
+        """Return the names of the states in `states`, with SPLIT/PATTERN replaced by the states
+        that it selects. Raises GameError.
+        """
+        names: list[str] = []
+        for text in self.states:
+            if "/" not in text:
+                names.append(text)
+                continue
+            splits = Splits.of(game)
+            if splits is None:
+                raise GameError(
+                    f"states: {text!r} names a split, but {game.data} has no splits.json; "
+                    "expected names of save states"
+                )
+            names += splits.select(text)
+        return tuple(dict.fromkeys(names))
 
     def _load_data(self, game: Game) -> None:
         """Let stable-retro read the game's data.json and scenario. Raises GameError."""

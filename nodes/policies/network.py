@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
 from minibrains import (
+    ABSENT,
+    Absent,
     Action,
     Brain,
     Episode,
@@ -124,11 +126,19 @@ def _shrunk(size: int, kernel: int, stride: int) -> int:
     return (size - kernel) // stride + 1
 
 
+class Choice(NamedTuple):
+    """A choice: the action, and the best of the others."""
+
+    action: Action
+    second: Action | Absent
+
+
 class ActionSampler(Node, category="policies"):
     """Choose an action from logits: the best one, or one drawn from the softmax.
 
     logits:  float32 [actions]
-    Out:     the action chosen, 0 to actions - 1
+    action:  the action chosen, 0 to actions - 1
+    second:  the most likely of the others, for an AntiRepeat; nothing if no other is possible
     """
 
     mode: Literal["greedy", "sample"] = widget(
@@ -144,7 +154,16 @@ class ActionSampler(Node, category="policies"):
     def reset(self, episode: Episode) -> None:
         self.rng = episode.rng()
 
-    def tick(self, logits: Logits) -> Action:
+    def tick(self, logits: Logits) -> Choice:
+        action = self._choose(logits)
+        others = logits.copy()
+        others[action] = -np.inf
+        second = int(others.argmax())
+        if others[second] == -np.inf:
+            return Choice(action, ABSENT)
+        return Choice(action, second)
+
+    def _choose(self, logits: np.ndarray) -> int:
         if self.mode == "greedy":
             return int(logits.argmax())
         scaled = logits.astype(np.float64) / self.temperature

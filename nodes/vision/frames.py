@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Union
+from typing import Annotated, NamedTuple, Union
 
 import numpy as np
 
-from minibrains import Brain, ColorFrame, Episode, Frame, Node, Socket, tensor, widget
+from minibrains import (
+    ABSENT,
+    Absent,
+    Brain,
+    ColorFrame,
+    Episode,
+    Flag,
+    Frame,
+    Node,
+    On,
+    Socket,
+    tensor,
+    widget,
+)
 from minibrains.errors import BrainError, MinibrainsError
 
 GreyFrame = Annotated[np.ndarray, Socket("frame", "u8[h w 1]")]
@@ -90,10 +103,34 @@ class Grayscale(Node, category="vision"):
         return np.asarray(Image.fromarray(np.ascontiguousarray(frame)).convert("L"))[:, :, None]
 
 
+class Crop(Node, category="vision"):
+    """Cut a box out of a picture.
+
+    frame:  uint8 [h, w, c]
+    Out:    uint8 [height, width, c]
+    Raises MinibrainsError if the box is not inside the picture.
+    """
+
+    left: int = widget(default=0, min=0, max=4096, doc="pixels left of the box")
+    top: int = widget(default=0, min=0, max=4096, doc="pixels above the box")
+    width: int = widget(default=84, min=1, max=4096, doc="of the box, in pixels")
+    height: int = widget(default=84, min=1, max=4096, doc="of the box, in pixels")
+
+    def tick(self, frame: Frame) -> SizedFrame:
+        right, bottom = self.left + self.width, self.top + self.height
+        if right > frame.shape[1] or bottom > frame.shape[0]:
+            raise MinibrainsError(
+                f"the box ends at column {right} and row {bottom}, "
+                f"and the picture is {frame.shape[1]}x{frame.shape[0]}; "
+                "expected a box inside it: make width or height smaller"
+            )
+        return frame[self.top : bottom, self.left : right]
+
+
 class Resize(Node, category="vision"):
     """Scale a picture to a fixed size with a box filter.
 
-    frame:  uint8 [h, w, c], c 1 or 3
+    frame:  uint8 [h, w, c]; its colours are scaled one by one, unless there are three
     Out:    uint8 [height, width, c]
     """
 
@@ -101,16 +138,17 @@ class Resize(Node, category="vision"):
     height: int = widget(default=84, min=1, max=4096, doc="pixels")
 
     def tick(self, frame: Frame) -> SizedFrame:
+        if frame.shape[2] == 3:
+            return self._scaled(frame)
+        # Pillow would take the second or the fourth colour for the opacity of the others
+        small = [self._scaled(frame[:, :, color]) for color in range(frame.shape[2])]
+        return np.stack(small, axis=2)
+
+    def _scaled(self, picture: np.ndarray) -> np.ndarray:
         from PIL import Image
 
-        grey = frame.shape[2] == 1
-        if grey:
-            frame = frame[:, :, 0]
-        picture = Image.fromarray(np.ascontiguousarray(frame))
-        small = np.asarray(picture.resize((self.width, self.height), Image.Resampling.BOX))
-        if grey:
-            return small[:, :, None]
-        return small
+        whole = Image.fromarray(np.ascontiguousarray(picture))
+        return np.asarray(whole.resize((self.width, self.height), Image.Resampling.BOX))
 
 
 class FrameStackBrain(Brain):
@@ -176,3 +214,57 @@ class FrameStack(Node, category="vision", clocked=True):
         self.ring[self.next] = planes
         newest, self.next = self.next, (self.next + 1) % depth
         return np.concatenate([self.ring[(newest - tap) % depth] for tap in taps])
+
+
+StackedFrame = Annotated[np.ndarray, Socket("frame", "u8[stacked w c]")]
+
+
+class Recent(NamedTuple):
+    """The output of RecentFrames."""
+
+    stacked: StackedFrame | Absent
+
+
+_NOT_ASKED = Recent(ABSENT)
+
+
+class RecentFrames(Node, category="vision"):
+    """Keep the last pictures, and deliver some of them when asked, for an agent that decides every
+    few frames: only those are processed further.
+
+    frame:    uint8 [h, w, c], on every tick; it is kept as it is
+    now:      True: deliver on this tick
+    stacked:  uint8 [taps * h, w, c], the pictures of `taps` one below the other, in that order; at
+              the beginning of an episode its first picture takes the place of missing ones
+    """
+
+    taps: tuple[int, ...] = widget(
+        default=(7, 3, 0),
+        rebuild=True,
+        doc="how many ticks back each picture is, oldest first: 0 is now",
+    )
+
+    def check(self) -> None:
+        taps = list(self.taps)
+        falling = taps == sorted(set(taps), reverse=True)
+        if not taps or not falling or taps[-1] < 0 or taps[0] >= 600:
+            raise MinibrainsError(
+                f"taps are {taps}; expected falling whole numbers from at most 599 to at least 0"
+            )
+
+    def reset(self, episode: Episode) -> None:
+        self.ring: list[np.ndarray] = []
+        self.next = 0
+
+    def tick(self, frame: On[Frame], now: On[Flag]) -> Recent:
+        depth = self.taps[0] + 1
+        if frame is not None:
+            if not self.ring:
+                self.ring = [frame] * depth
+            self.ring[self.next] = frame
+            self.next = (self.next + 1) % depth
+        if not now or not self.ring:
+            return _NOT_ASKED
+        newest = self.next - 1
+        pictures = [self.ring[(newest - tap) % depth] for tap in self.taps]
+        return Recent(np.concatenate(pictures))

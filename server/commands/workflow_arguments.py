@@ -13,7 +13,7 @@ from minibrains.run.spec import RunSpec
 from minibrains.values import parse_json
 from server.terminal import tell
 
-_OPTIONS = ("episodes", "ticks", "seed", "clock", "record", "runs", "workers")
+_OPTIONS = ("episodes", "ticks", "seed", "clock", "record", "runs", "workers", "command")
 """Arguments of some commands that have the same names as fields of the spec."""
 
 

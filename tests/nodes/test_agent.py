@@ -152,11 +152,13 @@ def test_random_actions_are_uniform_held_and_follow_from_the_seed() -> None:
 def test_sampled_actions_follow_the_softmax() -> None:
     probabilities = np.array([0.5, 0.25, 0.25])
     ticks = [{"logits": np.log(probabilities).astype(np.float32)}] * 4000
-    counts = Counter(_outputs(ActionSampler(mode="sample"), *ticks))
+    choices = _outputs(ActionSampler(mode="sample"), *ticks)
+    counts = Counter(choice.action for choice in choices)
     expected = 4000 * probabilities
     found = np.array([counts[0], counts[1], counts[2]])
     assert ((found - expected) ** 2 / expected).sum() < 13.8
-    assert set(_outputs(ActionSampler(mode="greedy"), *ticks)) == {0}
+    best = _outputs(ActionSampler(mode="greedy"), *ticks)
+    assert {choice.action for choice in best} == {0}
 
 
 def test_the_policy_head_computes_what_torch_computes() -> None:

@@ -35,7 +35,10 @@ MAY_IMPORT["nodes"] = FLOORS[0] | {
 MAY_IMPORT["server"] |= {"nodes"}
 """A floor, and the floors its modules may import."""
 NEVER_IN_THE_ENGINE = {"aiohttp", "json", "torch", "transformers"}
-LATE = {"torch", "stable_retro", "transformers", "peft", "imageio_ffmpeg", "PIL", "ray", "tqdm"}
+LATE = {
+    "torch", "stable_retro", "transformers", "peft", "imageio_ffmpeg", "PIL", "pyarrow", "ray",
+    "tqdm",
+}  # fmt: skip
 """Only imported inside functions, so that listing and checking stay fast; a command's own module is
 late already."""
 

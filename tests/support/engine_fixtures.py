@@ -15,6 +15,7 @@ from minibrains.engine.plan import Plan
 from minibrains.graph.check import check
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import BrainPin, parse_workflow
+from minibrains.host import WorkflowInfo
 from minibrains.run.host import RunHost
 from minibrains.tape.tape import Event
 
@@ -41,7 +42,10 @@ class FakeHost(RunHost):
     ) -> None:
         """`runtime` is the node's record in the engine."""
         self.calls: list[Call] = [] if calls is None else calls
-        super().__init__(runtime, folder, engine, lambda text: None, lambda progress: None, {})
+        info = WorkflowInfo("workflow", "0" * 64)
+        super().__init__(
+            runtime, folder, engine, lambda text: None, lambda progress: None, {}, info
+        )
 
     def say(self, text: str) -> None:
         self.calls.append(Call(self.node, self.tick, "say", (text,)))

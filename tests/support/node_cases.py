@@ -10,14 +10,16 @@ import numpy as np
 from minibrains import Node
 from minibrains.files import bundled_dir
 from minibrains.testing import Inputs
-from nodes.actions import gates, sink
+from nodes.actions import gates, mixing, sink
 from nodes.consoles import pads
 from nodes.consoles.retro import RetroEmulator
 from nodes.control import flow, rules
 from nodes.fighting import features, fighters, rounds, simple, strategist
 from nodes.language import lora, pretrained, prompt, reply, vlm
+from nodes.learning import colors, writer
 from nodes.policies import baselines, network
 from nodes.recording import decision_log, output
+from nodes.vision import fighters as fighters_seen
 from nodes.vision import frames, overlay, tiles
 
 MODELS = bundled_dir("models")
@@ -65,6 +67,30 @@ CODEBOOK = tiles.TileCodebook(
 )
 TILED = list(RANDOM.integers(0, 256, (3, 16, 24, 3), np.uint8))
 TILED[1][:8, 8:16] = CODEBOOK.tiles[2]
+FIGHTER_COLORS = fighters_seen.FighterColors(
+    looks=("red", "green"),
+    colors=np.array([[200, 0, 0], [0, 200, 0]], np.uint8),
+    share=np.eye(2, dtype=np.float32),
+)
+
+
+def _fighters(red: int, green: int) -> np.ndarray:
+    """A picture of two fighters, 4 pixels wide, at these columns."""
+    picture = np.zeros((30, 40, 3), np.uint8)
+    picture[10:20, red : red + 4] = (200, 0, 0)
+    picture[10:20, green : green + 4] = (0, 200, 0)
+    return picture
+
+
+FIGHTERS = [_fighters(5, 30), _fighters(20, 10), _fighters(20, 10), _fighters(9, 30), FRAMES[0]]
+CHARACTERS = _ticks(
+    agent_x=[7, 22, 22, 11],
+    agent_y=[20] * 4,
+    agent_character=[0] * 4,
+    enemy_x=[32, 12, 12, 32],
+    enemy_y=[20] * 4,
+    enemy_character=[1] * 4,
+)
 ACTIONS = [3, None, 4, 0, None, 5, 1, None, None, 2]
 CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     "ActionParser": (
@@ -102,6 +128,10 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         ),
         _ticks(action=ACTIONS),
     ),
+    "Crop": (
+        lambda: frames.Crop(left=3, top=2, width=8, height=6),
+        _ticks(frame=[*FRAMES, *GREY]),
+    ),
     "DecisionLog": (
         lambda: decision_log.DecisionLog(
             brain=_brain(sink.ActionTable, "action_table/sf2.safetensors")
@@ -121,6 +151,10 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         _ticks(action=ACTIONS * 3),
     ),
     "Every": (lambda: flow.Every(ticks=3, offset=1), [{}] * 8),
+    "FighterMask": (
+        lambda: fighters_seen.FighterMask(brain=FIGHTER_COLORS, turn=True),
+        _ticks(frame=FIGHTERS, restart=[None, None, True, None, None]),
+    ),
     "FightVector": (
         lambda: features.FightVector(
             brain=_brain(features.FightVectorBrain, "fight_vector/sf2.safetensors")
@@ -150,7 +184,21 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         ),
         [{}] * 2,
     ),
+    "LearnFighterColors": (
+        lambda: colors.LearnFighterColors(arena=40, reach=4, height=12, below=2, names=("Ada",)),
+        _ticks(frame=FIGHTERS[:4], variables=CHARACTERS),
+    ),
     "Log": (output.Log, _ticks(value=[1, 2.5, "text", GREY[0], {"hp": 3}, (1, 2)])),
+    "MixedAction": (
+        mixing.MixedAction,
+        _ticks(student=[1, None, 2, 3, None], teacher=[4, None, 5, None, 6]),
+    ),
+    "NoisyAction": (
+        lambda: mixing.NoisyAction(
+            probability=0.5, brain=_brain(sink.ActionTable, "action_table/sf2.safetensors")
+        ),
+        _ticks(action=ACTIONS),
+    ),
     "Not": (rules.Not, _ticks(flag=[True, False])),
     "Override": (flow.Override, _ticks(value=[1, 2, None, 4], urgent=[None, 9, None, None])),
     "PadView": (
@@ -173,6 +221,10 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         _ticks(fight=FIGHTS[:3], history=[None, "you 0 hp", "x"]),
     ),
     "RandomPolicy": (lambda: baselines.RandomPolicy(actions=6, hold=2), [{}] * 12),
+    "RecentFrames": (
+        lambda: frames.RecentFrames(taps=(3, 1, 0)),
+        _ticks(frame=FRAMES * 2, now=[True, False, None, True, False] * 2),
+    ),
     "ReflexPolicy": (
         lambda: baselines.ReflexPolicy(
             brain=_brain(baselines.ReflexBrain, "reflex/airstriker.safetensors")
@@ -199,6 +251,19 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
             brain=_brain(sink.ActionTable, "action_table/sf2.safetensors"), late=2
         ),
         _ticks(variables=FIGHT, ask=[True, False, True] * 12, pad=[None, ("RIGHT",), ()] * 12),
+    ),
+    "SampleWriter": (
+        lambda: writer.SampleWriter(
+            name="moments", brain=_brain(sink.ActionTable, "action_table/sf2.safetensors")
+        ),
+        _ticks(
+            picture=FRAMES[:3],
+            variables=MOMENTS[:3],
+            label=[3, None, 4],
+            second=[None, None, 5],
+            played=[3, None, None],
+            actionable=[None, True, False],
+        ),
     ),
     "Score": (output.Score, _ticks(rewards=[[], [1.0, None], [2.0], [None, 0.5]])),
     "SimpleFighter": (

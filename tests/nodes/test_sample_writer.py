@@ -1,0 +1,342 @@
+"""Collecting: what a teacher would do, in a data set, also of runs that are killed or repeated."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minibrains import Episode
+from minibrains.errors import DataError
+from minibrains.files import bundled_dir
+from minibrains.games.catalog import find_game
+from minibrains.games.splits import Splits
+from minibrains.host import EpisodeStart
+from minibrains.testing import ScratchHost, opened, play
+from nodes.actions.sink import ActionTable
+from nodes.learning.data_set import NONE, DataSet, EpisodeInfo, Sample
+from nodes.learning.writer import SampleWriter
+from tests.support.command import Command
+
+pytest.importorskip("pyarrow")
+
+TABLE = ActionTable.load(bundled_dir("models") / "action_table/sf2.safetensors")
+START = EpisodeStart("Duel-Genesis", "ab" * 20, "Level4.KazeVsBron", "cd" * 32, 3, {"seed": 9})
+DONE = {"ended": "done", "won": True, "drawn": False, "score": 2.0, "ticks": 40}
+PICTURE = np.random.default_rng(1).integers(0, 256, (16, 24, 3), np.uint8)
+MOMENT: dict[str, Any] = {"picture": PICTURE, "variables": {"hp": 5, "enemy_hp": -1}, "label": 3}
+SHORT = ["--ticks", "200"]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home folder of commands, for this process as well."""
+    monkeypatch.setenv("MINIBRAINS_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def _everything(name: str) -> list[tuple[EpisodeInfo, Sample]]:
+    return list(DataSet.named(name).samples())
+
+
+def _collect(command: Command, name: str, *options: object) -> dict[str, Any]:
+    done = command(
+        "run", "duel_collect", "--set", f"writer.name={name}", *SHORT, *options, "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def _ends(result: dict[str, Any]) -> list[str]:
+    return [episode["ended"] for episode in result["episodes"]]
+
+
+# -- the node
+
+
+def test_a_sample_is_made_whenever_the_teacher_says_something(tmp_path: Path) -> None:
+    node = SampleWriter(name="moments", brain=TABLE)
+    with opened(node, ScratchHost(tmp_path, start=START, frame_rate=60.0)) as host:
+        node.reset(Episode(2, 5, "node"))
+        host.tick = 10
+        node.tick(**MOMENT, second=7, played=12, actionable=True)
+        host.tick = 15
+        node.tick(**{**MOMENT, "label": None}, played=4)
+        host.tick = 20
+        node.tick(**MOMENT)
+        assert not DataSet.named("moments").files(), "an episode is written when it is over"
+        node.finish(DONE)
+    (info,) = DataSet.named("moments").episodes()
+    assert (info.game, info.state, info.noops, info.written) == (
+        "Duel-Genesis",
+        "Level4.KazeVsBron",
+        3,
+        {"seed": 9},
+    )
+    assert (info.seed, info.episode, info.outcome, info.samples) == (5, 2, "won", 2)
+    assert info.actions == TABLE.names
+    columns = DataSet.named("moments").read(info)
+    assert columns.ticks.tolist() == [10, 20]
+    assert (columns.actions.tolist(), columns.seconds.tolist()) == ([3, 3], [7, NONE])
+    assert columns.played.tolist() == [12, NONE]
+    assert columns.features.tolist() == [[-1.0, 5.0], [-1.0, 5.0]]
+    assert np.array_equal(columns.picture(1), PICTURE)
+    assert (DataSet.named("moments").folder / "README.md").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "outcome"),
+    [
+        ({}, "won"),
+        ({"won": False}, "lost"),
+        ({"won": False, "drawn": True}, "drawn"),
+        ({"won": None}, "unknown"),
+        ({"ended": "limit"}, "unfinished"),
+    ],
+)
+def test_the_outcome_is_the_console_s(tmp_path: Path, change: dict[str, Any], outcome: str) -> None:
+    node = SampleWriter(name="moments", brain=TABLE)
+    with opened(node, ScratchHost(tmp_path, start=START)):
+        play(node, MOMENT)
+        node.finish({**DONE, **change})
+    assert [info.outcome for info in DataSet.named("moments").episodes()] == [outcome]
+
+
+def test_an_episode_that_was_stopped_is_left_out(tmp_path: Path) -> None:
+    node = SampleWriter(name="moments", brain=TABLE)
+    with opened(node, ScratchHost(tmp_path, start=START)):
+        play(node, MOMENT)
+        node.finish({**DONE, "ended": "stopped"})
+        assert not node.is_done(Episode(0, 0, "node"))
+    assert not DataSet.named("moments").folder.exists()
+
+
+def test_an_episode_that_is_there_is_done(tmp_path: Path) -> None:
+    node = SampleWriter(name="moments", brain=TABLE)
+    with opened(node, ScratchHost(tmp_path, start=START)):
+        play(node, MOMENT)
+        node.finish(DONE)
+        assert node.is_done(Episode(0, 0, "node"))
+        assert not node.is_done(Episode(1, 0, "node"))
+        assert not node.is_done(Episode(0, 1, "node"))
+
+
+def test_later_samples_than_the_limit_are_left_out(tmp_path: Path) -> None:
+    node = SampleWriter(name="moments", brain=TABLE, limit=2)
+    with opened(node, ScratchHost(tmp_path, start=START)) as host:
+        node.reset(Episode(0, 0, "node"))
+        for tick in range(5):
+            host.tick = tick
+            node.tick(**MOMENT)
+        node.finish(DONE)
+    assert [sample.tick for _, sample in _everything("moments")] == [0, 1]
+
+
+def test_what_began_before_the_node_was_there_is_left_out(tmp_path: Path) -> None:
+    node = SampleWriter(name="moments", brain=TABLE)
+    with opened(node, ScratchHost(tmp_path, start=START, tick=7)) as host:
+        play(node, MOMENT)
+        node.finish(DONE)
+    assert host.said == [
+        "episode 1 is not in the data set: this node was not there from its beginning"
+    ]
+    assert not DataSet.named("moments").folder.exists()
+
+
+def test_a_data_set_of_another_action_table_is_refused(tmp_path: Path) -> None:
+    other = ActionTable.load(bundled_dir("models") / "action_table/airstriker.safetensors")
+    for table in (TABLE, other):
+        node = SampleWriter(name="moments", brain=table)
+        with opened(node, ScratchHost(tmp_path, start=START)):
+            if table is TABLE:
+                play(node, MOMENT)
+                node.finish(DONE)
+                continue
+            with pytest.raises(DataError, match=r"has another action table.*of another name"):
+                node.reset(Episode(1, 0, "node"))
+
+
+def test_without_a_console_there_is_a_sentence(tmp_path: Path) -> None:
+    node = SampleWriter(name="moments", brain=TABLE)
+    with opened(node, ScratchHost(tmp_path)):
+        play(node, MOMENT)
+        with pytest.raises(Exception, match="nothing says how the episode began"):
+            node.finish(DONE)
+
+
+def test_a_name_that_is_no_folder_is_refused() -> None:
+    with pytest.raises(DataError, match="cannot be the name of a data set"):
+        SampleWriter(name="a/b", brain=TABLE).check()
+
+
+# -- real games
+
+
+def test_the_shipped_workflow_collects_from_training_states(minibrains: Command) -> None:
+    result = _collect(minibrains, "duel", "--episodes", "2")
+    assert _ends(result) == ["limit", "limit"]
+    data = DataSet.named("duel")
+    splits = Splits.named("Duel-Genesis")
+    assert splits is not None
+    episodes = data.episodes("Duel-Genesis", TABLE.names)
+    for info, row in zip(episodes, result["episodes"], strict=True):
+        assert info.state_sha256 == splits.parts["training"][info.state]
+        assert info.state[:6] in {f"Level{level}" for level in range(2, 8)}
+        assert (info.state, info.noops) == (row["start"]["state"], row["start"]["noops"])
+        assert info.written == row["start"]["write"]
+        assert info.trajectory_sha256 == row["trajectory_sha256"]
+        assert (info.workflow, info.outcome, info.samples) == ("duel_collect", "unfinished", 20)
+        assert info.command.startswith("python -m server run duel_collect --set writer.name=duel")
+        columns = data.read(info)
+        assert columns.ticks.tolist() == list(range(0, 200, 10))
+        decided = columns.ticks[columns.played != NONE]
+        assert (decided % 30 == 0).all()
+        assert columns.picture(0).shape == (224, 320, 3)
+        level = info.features.index("enemy_level")
+        assert columns.features[0, level] == int(info.state[5])
+
+
+def test_two_runs_add_up_and_none_is_played_twice(minibrains: Command) -> None:
+    assert _ends(_collect(minibrains, "duel", "--episodes", "2")) == ["limit"] * 2
+    assert _ends(_collect(minibrains, "duel", "--episodes", "2", "--seed", "1")) == ["limit"] * 2
+    before = _everything("duel")
+    assert len(before) == 80
+    again = _collect(minibrains, "duel", "--episodes", "3")
+    assert _ends(again) == ["skipped", "skipped", "limit"]
+    assert [episode["ticks"] for episode in again["episodes"]] == [0, 0, 200]
+    after = _everything("duel")
+    assert len(after) == 100
+    assert all(sample in after for sample in before)
+    assert len({(info.key, sample.tick) for info, sample in after}) == 100
+
+
+def test_another_workflow_is_another_episode(minibrains: Command) -> None:
+    _collect(minibrains, "duel", "--episodes", "1")
+    changed = _collect(minibrains, "duel", "--episodes", "1", "--set", "noise.probability=1.0")
+    assert _ends(changed) == ["limit"]
+    first, second = DataSet.named("duel").episodes()
+    assert first.workflow_sha256 != second.workflow_sha256
+
+
+def test_several_workers_collect_the_same(minibrains_process: Command) -> None:
+    _collect(minibrains_process, "one", "--episodes", "3")
+    result = _collect(minibrains_process, "two", "--episodes", "3", "--workers", "2")
+    assert _ends(result) == ["limit"] * 3
+    assert [sample for _, sample in _everything("two")] == [
+        sample for _, sample in _everything("one")
+    ]
+    assert "| episodes | 3, 3 distinct |" in (DataSet.named("two").folder / "README.md").read_text()
+    again = _collect(minibrains_process, "two", "--episodes", "3", "--workers", "2")
+    assert _ends(again) == ["skipped"] * 3
+
+
+def test_a_killed_run_goes_on_where_it_stopped(
+    minibrains_process: Command, tmp_path: Path, home: Path
+) -> None:
+    options = [
+        "duel_collect", "--set", "writer.name=killed", "--episodes", "6", "--ticks", "300"
+    ]  # fmt: skip
+    command = [sys.executable, "-m", "server", "run", *options]
+    environment = {**os.environ, "MINIBRAINS_HOME": str(home)}
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
+    data = DataSet.named("killed")
+    deadline = time.monotonic() + 60
+    while len(data.files()) < 2:
+        assert time.monotonic() < deadline
+        assert process.poll() is None, "it ended before it could be killed"
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    kept = len(data.files())
+    assert 2 <= kept < 6
+    before = _everything("killed")
+    assert len(before) == 30 * kept, "whatever is there is complete"
+    done = minibrains_process("run", *options, "--json")
+    assert done.returncode == 0, done.stderr
+    assert _ends(json.loads(done.stdout)) == ["skipped"] * kept + ["limit"] * (6 - kept)
+    # the same as without being killed
+    whole = [option.replace("killed", "whole") for option in options]
+    assert minibrains_process("run", *whole).returncode == 0
+    killed = [sample for _, sample in _everything("killed")]
+    assert killed[: len(before)] == [sample for _, sample in before]
+    assert killed == [sample for _, sample in _everything("whole")]
+
+
+def test_held_back_states_are_refused_before_anything_is_played(minibrains: Command) -> None:
+    refused = minibrains(
+        "run", "duel_collect", "--set", 'console.states=["held_back/Level4.*"]', *SHORT
+    )
+    assert refused.returncode == 2
+    assert "writer collects or trains, and the state" in refused.stderr
+    assert "is held back by" in refused.stderr
+    assert not DataSet.named("duel").folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("states", "message"),
+    [
+        ("trainig/Level4.*", "Duel-Genesis has no split 'trainig'; expected training, validation"),
+        ("training/Level99.*", "no state of the split 'training' matches 'Level99.*'; it has"),
+    ],
+)
+def test_a_selection_of_no_states_is_a_sentence(
+    minibrains: Command, states: str, message: str
+) -> None:
+    refused = minibrains("check", "duel_collect", "--set", f'console.states=["{states}"]')
+    assert refused.returncode == 2
+    assert message in refused.stderr
+
+
+def test_a_game_without_splits_has_none_to_select(minibrains: Command) -> None:
+    refused = minibrains("check", "airstriker_random", "--set", 'console.states=["training/*"]')
+    assert refused.returncode == 2
+    assert "names a split, but" in refused.stderr
+    assert Splits.of(find_game(("Airstriker-Genesis-v0",))) is None
+
+
+def test_an_evaluation_adds_nothing(minibrains: Command, home: Path) -> None:
+    options = ["--states", "training/Level4.KazeVsBron", "--episodes", "1", "--ticks", "60"]
+    done = minibrains("evaluate", "duel_collect", *options, "--out", home / "out")
+    assert done.returncode == 0, done.stderr
+    assert (
+        "writer was left out, because an evaluation adds no episodes to a data set" in done.stdout
+    )
+    assert not DataSet.named("duel").folder.exists()
+
+
+def test_frames_of_the_recent_past_are_one_picture(minibrains: Command, tmp_path: Path) -> None:
+    workflow = json.loads((bundled_dir("workflows") / "duel_collect.json").read_text())
+    del workflow["nodes"]["picture"]
+    workflow["nodes"]["recent"] = {
+        "type": "RecentFrames@1",
+        "in": {"frame": "console.frame", "now": "moments.now"},
+    }
+    workflow["nodes"]["writer"]["in"]["picture"] = "recent.stacked"
+    (tmp_path / "stacked.json").write_text(json.dumps(workflow))
+    done = minibrains("run", tmp_path / "stacked.json", "--episodes", "1", "--ticks", "60")
+    assert done.returncode == 0, done.stderr
+    data = DataSet.named("duel")
+    columns = data.read(data.episodes()[0])
+    first, later = columns.picture(0), columns.picture(3)
+    assert first.shape == later.shape == (3 * 224, 320, 3)
+    assert np.array_equal(first[:224], first[448:]), "the first picture stands for missing ones"
+
+
+def test_without_pyarrow_there_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    node = SampleWriter(name="moments", brain=TABLE)
+    with pytest.raises(DataError, match=r"pip install 'minibrains\[learn\]'"):
+        node.open(ScratchHost(tmp_path))
