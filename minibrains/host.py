@@ -61,9 +61,7 @@ class WorkflowInfo:
     name: str
     """The name of its file, without the suffix."""
     sha256: str
-    """The hash of everything that its games follow from, in hexadecimal: nodes, settings, links,
-    brains, and the limit of an episode. Layout, titles, the seed and the number of episodes do not
-    change it."""
+    """The hash of everything that its games follow from, in hexadecimal: see `Workflow.hash`."""
     command: str = ""
     """The command that plays it; empty if it was not started from the command line."""
 

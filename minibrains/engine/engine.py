@@ -22,7 +22,7 @@ from minibrains.engine.timing import LatencyHistogram
 from minibrains.errors import RunError
 from minibrains.graph.action_names import check_action_names
 from minibrains.graph.check import check_sizes
-from minibrains.graph.collectors import check_collectors
+from minibrains.graph.collectors import check_collectors, check_start
 from minibrains.graph.error_policy import after_failed_step, ends_when_unanswered
 from minibrains.graph.pads import check_pads
 from minibrains.host import Episode, EpisodeStart, Host
@@ -103,6 +103,10 @@ class Engine:
             index: The number of the episode, from 0.
             seed: The seed of the run.
             limit: Number of ticks after which the run will end the episode; None: no limit.
+
+        Raises:
+            NodeFailed: A node that must answer has not.
+            GameError: The console began from a held-back state, and a node collects or trains.
         """
         self.tick = 0
         self.episode = index, seed, limit
@@ -117,6 +121,7 @@ class Engine:
                     runtime.reset(Episode(index, seed, runtime.name, limit))
                 except Exception as error:
                     self._unanswered(runtime, None, error)
+        check_start(self.plan.graph, self.start)
 
     def is_done(self, index: int, seed: int, limit: int | None = None) -> bool:
         """Return whether an episode need not be played: at least one node keeps what episodes
@@ -436,6 +441,7 @@ class Engine:
             check_pads(plan.graph, nodes)
             check_action_names(plan.graph, nodes)
             check_collectors(plan.graph, nodes)
+            check_start(plan.graph, self.start)
             self._make_ready(plan, edit.runtimes, edit.execution, make_host)
         except BaseException:
             edit.refuse(RunError("it could not be made ready"))

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from minibrains.errors import Fault, MinibrainsError, WorkflowError
+from minibrains.errors import Fault, GameError, MinibrainsError, WorkflowError
+from minibrains.games.splits import refuse_held_back_file
 from minibrains.graph.check import Graph
+from minibrains.host import EpisodeStart
 from minibrains.node import Node
 
 
@@ -22,7 +24,7 @@ def check_collectors(graph: Graph, nodes: Mapping[str, object]) -> None:
         WorkflowError: A console plays such a state, or a fighter such a style, and a node of the
             graph collects or trains.
     """
-    collectors = [name for name, node in graph.nodes.items() if node.cls.collects]
+    collectors = _collectors(graph)
     if not collectors:
         return
     mutes = " ".join(f"--mute {name}" for name in collectors)
@@ -36,3 +38,27 @@ def check_collectors(graph: Graph, nodes: Mapping[str, object]) -> None:
                 faults.append(Fault(str(error), name, hint=hint, code="custom_validation_failed"))
     if faults:
         raise WorkflowError(faults, graph.workflow.where)
+
+
+def check_start(graph: Graph, start: EpisodeStart | None) -> None:
+    """Check that no node collects or trains in an episode that began from a held-back state. This
+    is said by what the console has really done, unlike what `check_collectors` asks it beforehand.
+
+    Args:
+        graph: The graph that runs.
+        start: The start of the episode; None: no console has told it.
+
+    Raises:
+        GameError: It is held back, and a node of the graph collects or trains.
+    """
+    collectors = _collectors(graph)
+    if start is None or not collectors:
+        return
+    try:
+        refuse_held_back_file(start.game, start.state, start.state_sha256, start.written)
+    except GameError as error:
+        raise GameError(f"{error}; {', '.join(collectors)} must not learn from it") from None
+
+
+def _collectors(graph: Graph) -> list[str]:
+    return [name for name, node in graph.nodes.items() if node.cls.collects]

@@ -131,7 +131,8 @@ class Workflow:
 
     def hash(self, brains: Mapping[str, str]) -> str:
         """Return the SHA-256, in hexadecimal, of everything that its games follow from: the nodes
-        with settings and links, their brains, and the limit of an episode.
+        with settings and links, their brains, and the limit of an episode. Layout, titles, the seed
+        and the number of episodes do not change it.
 
         Args:
             brains: The SHA-256 of each node's brain, by node; the name of its file does not count.

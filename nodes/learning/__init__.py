@@ -1,1 +1,1 @@
-"""Nodes that collect data for learning, and the data sets that they write."""
+"""Learning nodes: they collect what games show, or learn from it and save brains."""

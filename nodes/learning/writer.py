@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from minibrains import Episode, Flag, Frame, Host, MinibrainsError, Node, On, Variables, widget
-from minibrains.games.splits import refuse_held_back_file
 from nodes.actions.sink import ActionTable, TableAction
 from nodes.learning.data_set import (
     DataSet,
@@ -67,8 +66,6 @@ class SampleWriter(Node, category="learning", collects=True):
         self.whole = self._host.tick == 0
         start = self._host.start
         if start is not None:
-            # the console was asked before it was opened; this is what it has really begun from
-            refuse_held_back_file(start.game, start.state, start.state_sha256, start.written)
             self._data.check_same(start.game, start.rom_sha1, self.brain.names)
 
     def tick(

@@ -103,10 +103,34 @@ class Grayscale(Node, category="vision"):
         return np.asarray(Image.fromarray(np.ascontiguousarray(frame)).convert("L"))[:, :, None]
 
 
+class Crop(Node, category="vision"):
+    """Cut a box out of a picture.
+
+    frame:  uint8 [h, w, c]
+    Out:    uint8 [height, width, c]
+    Raises MinibrainsError if the box is not inside the picture.
+    """
+
+    left: int = widget(default=0, min=0, max=4096, doc="pixels left of the box")
+    top: int = widget(default=0, min=0, max=4096, doc="pixels above the box")
+    width: int = widget(default=84, min=1, max=4096, doc="of the box, in pixels")
+    height: int = widget(default=84, min=1, max=4096, doc="of the box, in pixels")
+
+    def tick(self, frame: Frame) -> SizedFrame:
+        right, bottom = self.left + self.width, self.top + self.height
+        if right > frame.shape[1] or bottom > frame.shape[0]:
+            raise MinibrainsError(
+                f"the box ends at column {right} and row {bottom}, "
+                f"and the picture is {frame.shape[1]}x{frame.shape[0]}; "
+                "expected a box inside it: make width or height smaller"
+            )
+        return frame[self.top : bottom, self.left : right]
+
+
 class Resize(Node, category="vision"):
     """Scale a picture to a fixed size with a box filter.
 
-    frame:  uint8 [h, w, c], c 1 or 3
+    frame:  uint8 [h, w, c]; its colours are scaled one by one, unless there are three
     Out:    uint8 [height, width, c]
     """
 
@@ -114,16 +138,17 @@ class Resize(Node, category="vision"):
     height: int = widget(default=84, min=1, max=4096, doc="pixels")
 
     def tick(self, frame: Frame) -> SizedFrame:
+        if frame.shape[2] == 3:
+            return self._scaled(frame)
+        # Pillow would take the second or the fourth colour for the opacity of the others
+        small = [self._scaled(frame[:, :, color]) for color in range(frame.shape[2])]
+        return np.stack(small, axis=2)
+
+    def _scaled(self, picture: np.ndarray) -> np.ndarray:
         from PIL import Image
 
-        grey = frame.shape[2] == 1
-        if grey:
-            frame = frame[:, :, 0]
-        picture = Image.fromarray(np.ascontiguousarray(frame))
-        small = np.asarray(picture.resize((self.width, self.height), Image.Resampling.BOX))
-        if grey:
-            return small[:, :, None]
-        return small
+        whole = Image.fromarray(np.ascontiguousarray(picture))
+        return np.asarray(whole.resize((self.width, self.height), Image.Resampling.BOX))
 
 
 class FrameStackBrain(Brain):

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from minibrains import Run, RunSpec
 from minibrains.brain_file import read_header
 from minibrains.files import bundled_dir
 from server.cli import main
-from server.commands.make_brains import MAKERS, duel_tiles
+from server.commands.make_brains import FROM_WORKFLOWS, MAKERS, duel_tiles
 
 MODELS = bundled_dir("models")
 SLOW = "tile_codebook/duel.safetensors"
@@ -22,7 +23,7 @@ SLOW = "tile_codebook/duel.safetensors"
 def test_the_shipped_brains_are_made_byte_for_byte(
     minibrains_process: Callable[..., Any], tmp_path: Path
 ) -> None:
-    names = [name for name in MAKERS if name != SLOW]
+    names = [name for name in (*MAKERS, *FROM_WORKFLOWS) if name != SLOW]
     done = minibrains_process("make-brains", *names, "--into", tmp_path / "made")
     assert done.returncode == 0, done.stderr
     expected = [f"{_sha256(MODELS / name)}  {name}" for name in names]
@@ -66,7 +67,16 @@ def test_the_command_in_the_header_of_a_brain_makes_it(
 
 def test_every_shipped_brain_has_a_maker() -> None:
     files = [path.relative_to(MODELS).as_posix() for path in MODELS.rglob("*.safetensors")]
-    assert sorted(files) == sorted(MAKERS)
+    assert sorted(files) == sorted([*MAKERS, *FROM_WORKFLOWS])
+
+
+def test_a_brain_that_a_workflow_makes_names_it_in_its_header() -> None:
+    for name, brain in FROM_WORKFLOWS.items():
+        metadata = read_header(MODELS / name).metadata
+        workflow = Run(RunSpec(brain.workflow)).info
+        assert metadata["made_by"] == f"python -m server run {brain.workflow}"
+        assert metadata["workflow_sha256"] == workflow.sha256
+        assert metadata["license"] == "MIT"
 
 
 def test_a_brain_that_is_not_shipped_is_refused(

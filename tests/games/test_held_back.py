@@ -121,6 +121,24 @@ def test_the_log_of_decisions_collects(minibrains: Command) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("widgets", "sentence"),
+    [
+        ({"console.states": ["Level4.TarnVsKaze"]}, "the state 'Level4.TarnVsKaze' is held back"),
+        ({"console.write": {"stage": 3}}, "'stage' was written into the state"),
+    ],
+)
+def test_a_console_that_does_not_refuse_is_caught_when_it_begins(
+    widgets: Mapping[str, Any], sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(RetroEmulator, "check_collectors")
+    widgets = {"console.states": ["Level4.KazeVsBron"], **widgets}
+    run = Run(RunSpec("duel_colors", episodes=1, ticks=40, widgets=widgets))
+    with pytest.raises(GameError, match=rf"{sentence}.*; learn must not learn from it"):
+        list(run)
+    assert run.engine.tick == 0
+
+
 class Adds(Hook):
     """Adds a log of decisions to the running graph, and keeps what is said against it."""
 

@@ -13,7 +13,7 @@ from minibrains import BrainError, MinibrainsError
 from minibrains.files import bundled_dir
 from minibrains.testing import opened, play
 from nodes.consoles.retro import RetroEmulator
-from nodes.vision.frames import FrameStack, FrameStackBrain, Grayscale, Resize, ToPicture
+from nodes.vision.frames import Crop, FrameStack, FrameStackBrain, Grayscale, Resize, ToPicture
 from tests.support.engine_fixtures import Entries, make_plan
 
 
@@ -168,3 +168,29 @@ def test_pictures_of_all_kinds_may_be_linked() -> None:
     make_plan(
         nodes, (RetroEmulator, Grayscale, ToPicture, FrameStack, Resize), bundled_dir("models")
     )
+
+
+def test_a_crop_is_the_box() -> None:
+    frame = np.arange(5 * 7 * 2, dtype=np.uint8).reshape(5, 7, 2)
+    cropped = Crop(left=2, top=1, width=4, height=3).tick(frame)
+    assert np.array_equal(cropped, frame[1:4, 2:6])
+    assert np.array_equal(Crop(width=7, height=5).tick(frame), frame), "the whole picture fits"
+
+
+@pytest.mark.parametrize(("width", "height"), [(6, 3), (5, 5)])
+def test_a_box_outside_of_the_picture_is_refused(width: int, height: int) -> None:
+    node = Crop(left=2, top=1, width=width, height=height)
+    ends = f"the box ends at column {2 + width} and row {1 + height}, and the picture is 7x5"
+    with pytest.raises(MinibrainsError, match=ends):
+        node.tick(np.zeros((5, 7, 3), np.uint8))
+
+
+@pytest.mark.parametrize("colors", [1, 2, 3, 4, 5])
+def test_each_colour_is_scaled_by_itself(colors: int) -> None:
+    """None of them is the opacity of the others."""
+    frame = np.random.default_rng(colors).integers(0, 256, (6, 8, colors), np.uint8)
+    small = Resize(width=4, height=3).tick(frame)
+    assert small.shape == (3, 4, colors)
+    for color in range(colors):
+        alone = Resize(width=4, height=3).tick(frame[:, :, color : color + 1])
+        assert np.array_equal(small[:, :, color], alone[:, :, 0])

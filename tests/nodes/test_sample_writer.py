@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minibrains import Episode, GameError
+from minibrains import Episode
 from minibrains.errors import DataError
 from minibrains.files import bundled_dir
 from minibrains.games.catalog import find_game
-from minibrains.games.splits import HELD_BACK, Splits
+from minibrains.games.splits import Splits
 from minibrains.host import EpisodeStart
 from minibrains.testing import ScratchHost, opened, play
 from nodes.actions.sink import ActionTable
@@ -150,26 +150,6 @@ def test_what_began_before_the_node_was_there_is_left_out(tmp_path: Path) -> Non
         "episode 1 is not in the data set: this node was not there from its beginning"
     ]
     assert not DataSet.named("moments").folder.exists()
-
-
-@pytest.mark.parametrize("known_by", ["name", "contents", "what was written"])
-def test_a_console_that_begins_in_a_held_back_state_is_refused(
-    tmp_path: Path, known_by: str
-) -> None:
-    splits = Splits.named("Duel-Genesis")
-    assert splits is not None
-    name, sha256 = next(iter(splits.parts[HELD_BACK].items()))
-    starts = {
-        "name": EpisodeStart("Duel-Genesis", "", name, "00" * 32),
-        "contents": EpisodeStart("Duel-Genesis", "", "Mine", sha256),
-        "what was written": EpisodeStart("Duel-Genesis", "", "Mine", "", 0, {"stage": 3}),
-    }
-    node = SampleWriter(name="moments", brain=TABLE)
-    with (
-        opened(node, ScratchHost(tmp_path, start=starts[known_by])),
-        pytest.raises(GameError, match="held back"),
-    ):
-        node.reset(Episode(0, 0, "node"))
 
 
 def test_a_data_set_of_another_action_table_is_refused(tmp_path: Path) -> None:

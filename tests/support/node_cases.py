@@ -16,9 +16,10 @@ from nodes.consoles.retro import RetroEmulator
 from nodes.control import flow, rules
 from nodes.fighting import features, fighters, rounds, simple, strategist
 from nodes.language import lora, pretrained, prompt, reply, vlm
-from nodes.learning import writer
+from nodes.learning import colors, writer
 from nodes.policies import baselines, network
 from nodes.recording import decision_log, output
+from nodes.vision import fighters as fighters_seen
 from nodes.vision import frames, overlay, tiles
 
 MODELS = bundled_dir("models")
@@ -66,6 +67,30 @@ CODEBOOK = tiles.TileCodebook(
 )
 TILED = list(RANDOM.integers(0, 256, (3, 16, 24, 3), np.uint8))
 TILED[1][:8, 8:16] = CODEBOOK.tiles[2]
+FIGHTER_COLORS = fighters_seen.FighterColors(
+    looks=("red", "green"),
+    colors=np.array([[200, 0, 0], [0, 200, 0]], np.uint8),
+    share=np.eye(2, dtype=np.float32),
+)
+
+
+def _fighters(red: int, green: int) -> np.ndarray:
+    """A picture of two fighters, 4 pixels wide, at these columns."""
+    picture = np.zeros((30, 40, 3), np.uint8)
+    picture[10:20, red : red + 4] = (200, 0, 0)
+    picture[10:20, green : green + 4] = (0, 200, 0)
+    return picture
+
+
+FIGHTERS = [_fighters(5, 30), _fighters(20, 10), _fighters(20, 10), _fighters(9, 30), FRAMES[0]]
+CHARACTERS = _ticks(
+    agent_x=[7, 22, 22, 11],
+    agent_y=[20] * 4,
+    agent_character=[0] * 4,
+    enemy_x=[32, 12, 12, 32],
+    enemy_y=[20] * 4,
+    enemy_character=[1] * 4,
+)
 ACTIONS = [3, None, 4, 0, None, 5, 1, None, None, 2]
 CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     "ActionParser": (
@@ -103,6 +128,10 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         ),
         _ticks(action=ACTIONS),
     ),
+    "Crop": (
+        lambda: frames.Crop(left=3, top=2, width=8, height=6),
+        _ticks(frame=[*FRAMES, *GREY]),
+    ),
     "DecisionLog": (
         lambda: decision_log.DecisionLog(
             brain=_brain(sink.ActionTable, "action_table/sf2.safetensors")
@@ -122,6 +151,10 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         _ticks(action=ACTIONS * 3),
     ),
     "Every": (lambda: flow.Every(ticks=3, offset=1), [{}] * 8),
+    "FighterMask": (
+        lambda: fighters_seen.FighterMask(brain=FIGHTER_COLORS, turn=True),
+        _ticks(frame=FIGHTERS, restart=[None, None, True, None, None]),
+    ),
     "FightVector": (
         lambda: features.FightVector(
             brain=_brain(features.FightVectorBrain, "fight_vector/sf2.safetensors")
@@ -150,6 +183,10 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
             weight=0.5, brain=_brain(lora.LoraAdapter, "lora_adapter/sf2-untrained.safetensors")
         ),
         [{}] * 2,
+    ),
+    "LearnFighterColors": (
+        lambda: colors.LearnFighterColors(arena=40, reach=4, height=12, below=2, names=("Ada",)),
+        _ticks(frame=FIGHTERS[:4], variables=CHARACTERS),
     ),
     "Log": (output.Log, _ticks(value=[1, 2.5, "text", GREY[0], {"hp": 3}, (1, 2)])),
     "MixedAction": (

@@ -1,6 +1,7 @@
 """The command `make-brains`: rebuild the shipped brains byte for byte.
 
-A user's own brains come from workflows instead.
+Most are made by functions here. Those that are learned from games come from shipped workflows, as a
+user's own brains do.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from server.commands.make_brains import (
     policies,
 )
 from server.commands.make_brains.made_brain import MadeBrain
+from server.commands.make_brains.workflow_brain import WorkflowBrain
 
 MAKERS: Mapping[str, Callable[[], MadeBrain]] = {
     "action_table/airstriker.safetensors": action_tables.airstriker,
@@ -48,19 +50,28 @@ MAKERS: Mapping[str, Callable[[], MadeBrain]] = {
 }
 """File in models/ -> the function that makes it."""
 
+FROM_WORKFLOWS: Mapping[str, WorkflowBrain] = {
+    "fighter_colors/duel.safetensors": WorkflowBrain("duel_colors", "fighter_colors.safetensors"),
+}
+"""File in models/ -> the workflow that makes it."""
+
 
 def main(arguments: argparse.Namespace) -> int:
     """Make the named brains, or all of them, and print the SHA-256 of each.
 
     Raises MinibrainsError for an unknown name.
     """
-    names = [present_name(name) for name in arguments.names or MAKERS]
+    known = [*MAKERS, *FROM_WORKFLOWS]
+    names = [present_name(name) for name in arguments.names or known]
     for name in names:
-        if name not in MAKERS:
-            hint = suggest(name, MAKERS) or f"Expected some of {', '.join(MAKERS)}"
+        if name not in known:
+            hint = suggest(name, known) or f"Expected some of {', '.join(known)}"
             raise MinibrainsError(f"there is no shipped brain {name!r} to make. {hint}")
     folder = Path(arguments.into)
     for name in names:
-        digest = MAKERS[name]().save(folder / name)
+        if name in FROM_WORKFLOWS:
+            digest = FROM_WORKFLOWS[name].save(folder / name)
+        else:
+            digest = MAKERS[name]().save(folder / name)
         print(f"{digest}  {name}", flush=True)
     return DONE

@@ -1,0 +1,247 @@
+"""FighterMask: where one's own fighter and the other one are in a picture, by their colours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, NamedTuple
+
+import numpy as np
+
+from minibrains import (
+    Brain,
+    BrainError,
+    ColorFrame,
+    Episode,
+    Flag,
+    Host,
+    Node,
+    On,
+    Socket,
+    setting,
+    tensor,
+    widget,
+)
+
+MOST_LOOKS: Final = 256
+MOST_COLORS: Final = 4096
+DOUBT: Final = 0.02
+"""Least probability that a colour is visible, or not: a first picture may hide or add one."""
+
+FighterMasks = Annotated[np.ndarray, Socket("frame", "u8[h w 2]")]
+"""A picture of two colours: 255 where the own fighter is, and 255 where the other one is."""
+
+
+class FighterColors(Brain):
+    """The exact colours on the screen of each look of each fighter.
+
+    A fighter has a look of its own for mirror matches, in which both fighters are the same. Colours
+    of stages, and of what is drawn over them, are in no look.
+    """
+
+    kind = "fighter_colors"
+    looks: tuple[str, ...] = setting(doc="the names of the looks, all different")
+    colors: np.ndarray = tensor("u8[colors 3]", "red, green and blue, all different")
+    share: np.ndarray = tensor(
+        "f32[looks colors]",
+        "share of the pictures of a look that show a colour, 0 to 1; 0: the look does not have it",
+    )
+
+    def check(self, where: str) -> None:
+        if not 2 <= len(self.looks) <= MOST_LOOKS or len(self.looks) != len(set(self.looks)):
+            raise BrainError(
+                f"{where}: looks has {len(self.looks)} names; "
+                f"expected 2 to {MOST_LOOKS}, all different"
+            )
+        if len(self.looks) != len(self.share):
+            raise BrainError(
+                f"{where}: share has {len(self.share)} rows for {len(self.looks)} looks; "
+                "expected one for each"
+            )
+        count = len(self.colors)
+        if not 1 <= count <= MOST_COLORS or len(np.unique(pack_colors(self.colors))) < count:
+            raise BrainError(
+                f"{where}: there are {count} colours; expected 1 to {MOST_COLORS}, all different"
+            )
+        if not ((self.share >= 0) & (self.share <= 1)).all():
+            raise BrainError(f"{where}: share has values outside of 0 to 1")
+        self._check_telling(where)
+
+    def _check_telling(self, where: str) -> None:
+        """Raise BrainError if a look has no colour by which it differs from another one."""
+        has = self.share > 0
+        for look, name in enumerate(self.looks):
+            missing = (has[look] & ~has).any(axis=1)
+            missing[look] = True
+            if not missing.all():
+                other = self.looks[int(missing.argmin())]
+                raise BrainError(
+                    f"{where}: the look {name!r} has no colour that {other!r} does not have; "
+                    "expected at least one, to tell them apart"
+                )
+
+
+class FighterView(NamedTuple):
+    """The outputs of FighterMask."""
+
+    masks: FighterMasks
+    picture: ColorFrame
+    facing: Flag
+
+
+class FighterMask(Node, category="vision"):
+    """Show where the own fighter and the other one are, by exact colours, on any stage.
+
+    frame:    uint8 [h, w, 3], the screen
+    restart:  True: this is the first picture of another match; the start of an episode always is
+    masks:    uint8 [h, w, 2], 255 at each pixel of the own fighter, and of the other one. What one
+              of them throws is a part of it if the other's look does not have its colours, so in a
+              mirror match it may be in neither
+    picture:  uint8 [h, w, 3], the screen, mirrored when the masks are
+    facing:   True: the other is to the right. By the median columns of both masks; as long as one
+              of them has fewer pixels than `least`, it stays as it was
+
+    It is assumed that in a match's first picture the own fighter is the left one; that is wrong in
+    save states from the middle of a match in which the two have changed sides. Until a picture
+    shows two fighters whose looks the brain has, the masks are empty. From then on, the colours
+    that only one of the two has are followed. A colour that is spread over more than `widest`
+    columns of that first picture is one of the stage, and is not followed in this match.
+    """
+
+    brain: FighterColors
+    turn: bool = widget(
+        default=False,
+        doc="mirror masks and picture while the other is to the left, "
+        "so that the own fighter is always on the left",
+    )
+    least: int = widget(
+        default=24, min=1, doc="pixels of a fighter below which it is not looked for"
+    )
+    widest: int = widget(
+        default=96, min=1, doc="columns from the first to the last pixel of a fighter's colour"
+    )
+
+    def open(self, host: Host) -> None:
+        self._colors = pack_colors(self.brain.colors)
+        self._has = self.brain.share > 0
+        self._numbers = np.arange(1, len(self._colors) + 1, dtype="<u2")
+        # one entry for each colour that there is: it takes 32 MiB of addresses, but only the pages
+        # of colours that occur take memory
+        self._table = np.zeros(1 << 24, "<u2")
+        self._painted: tuple[object, ...] = ()
+
+    def reset(self, episode: Episode) -> None:
+        self._begin_match()
+
+    def tick(self, frame: ColorFrame, restart: On[Flag] = None) -> FighterView:
+        if restart:
+            self._begin_match()
+        colors = pack_colors(frame)
+        if not self.looks:
+            self._identify(colors)
+        if not self.looks:
+            return FighterView(np.zeros((*colors.shape, 2), np.uint8), frame, self.facing)
+        self._paint()
+        masks = self._table.take(colors).view(np.uint8).reshape(*colors.shape, 2)
+        self._face(masks)
+        if self.turn and not self.facing:
+            return FighterView(masks[:, ::-1], frame[:, ::-1], self.facing)
+        return FighterView(masks, frame, self.facing)
+
+    def report(self) -> Mapping[str, Any]:
+        if not self.looks:
+            return {}
+        return dict(zip(("own_look", "other_look"), self.looks, strict=True))
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        super().load_state(state)
+        # it may be the state of a node with another brain, which a live edit has replaced
+        if not set(self.looks) <= set(self.brain.looks):
+            self._begin_match()
+
+    def _begin_match(self) -> None:
+        self.looks: tuple[str, ...] = ()
+        """The own look and the other one; empty: not known yet."""
+        self.stage: tuple[int, ...] = ()
+        """The colours of the brain that are this stage's, packed."""
+        self.facing = True
+
+    def _identify(self, colors: np.ndarray) -> None:
+        """Find the looks of the two fighters in a match's first picture."""
+        self._table[self._colors] = self._numbers
+        self._painted = ()
+        numbers = self._table.take(colors)
+        rows, columns = numbers.nonzero()
+        found = numbers[rows, columns].astype(np.intp) - 1
+
+        # the colours that are too wide for a fighter: they say nothing about the looks either
+        count = len(self._colors)
+        first = np.full(count, colors.shape[1])
+        np.minimum.at(first, found, columns)
+        last = np.full(count, -1)
+        np.maximum.at(last, found, columns)
+        wide = last - first >= self.widest
+
+        looks = self._likeliest(last >= 0, ~wide)
+        own, other = self._only(looks, wide)
+        own_columns, other_columns = columns[own[found]], columns[other[found]]
+        if min(len(own_columns), len(other_columns)) < self.least:
+            return
+        if np.median(own_columns) > np.median(other_columns):
+            looks = looks[::-1]
+        self.looks = tuple(self.brain.looks[look] for look in looks)
+        self.stage = tuple(self._colors[wide].tolist())
+
+    def _likeliest(self, visible: np.ndarray, useful: np.ndarray) -> tuple[int, ...]:
+        """Return the two different looks that are most likely to show these colours and no others.
+
+        Args:
+            visible: Whether each of the brain's colours is in the picture.
+            useful: Whether it says anything about the looks.
+        """
+        hidden = 1 - self.brain.share[:, useful].astype(np.float64)
+        best, looks = -np.inf, (0, 1)
+        for look in range(len(hidden) - 1):
+            shown = 1 - hidden[look] * hidden[look + 1 :]
+            chance = np.where(visible[useful], shown, 1 - shown).clip(DOUBT)
+            likelihood = np.log(chance).sum(axis=1)
+            other = int(likelihood.argmax())
+            if likelihood[other] > best:
+                best, looks = likelihood[other], (look, look + 1 + other)
+        return looks
+
+    def _only(self, looks: tuple[int, ...], stage: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return for each of two looks the colours that are only its own: bool [colors]."""
+        own, other = self._has[looks[0]], self._has[looks[1]]
+        return own & ~other & ~stage, other & ~own & ~stage
+
+    def _paint(self) -> None:
+        """Let the table give the two masks at once, unless it does already: the own one in the low
+        byte, the other one in the high byte.
+        """
+        wanted = (self.looks, self.stage)
+        if self._painted == wanted:
+            return
+        looks = tuple(self.brain.looks.index(look) for look in self.looks)
+        own, other = self._only(looks, np.isin(self._colors, self.stage))
+        self._table[self._colors] = own * np.uint16(0x00FF) + other * np.uint16(0xFF00)
+        self._painted = wanted
+
+    def _face(self, masks: np.ndarray) -> None:
+        height, width, _ = masks.shape
+        columns = np.add.reduce(masks.reshape(height, -1), axis=0, dtype=np.uint32)
+        sums = columns.reshape(width, 2).cumsum(axis=0)
+        if sums[-1].min() < 255 * self.least:
+            return
+        own, other = (2 * sums >= sums[-1]).argmax(axis=0)
+        self.facing = bool(own <= other)
+
+
+def pack_colors(frame: np.ndarray) -> np.ndarray:
+    """Return each pixel of uint8 [..., 3] as one number: red + 256 green + 65536 blue."""
+    # four bytes are read at every third one, which is several times as fast as to compute them
+    pixels = np.empty(frame.size + 1, np.uint8)
+    pixels[:-1] = frame.reshape(-1)
+    pixels[-1] = 0
+    four = np.ndarray((frame.size // 3,), "<u4", pixels, strides=(3,))
+    packed: np.ndarray = (four & np.uint32(0xFFFFFF)).reshape(frame.shape[:-1])
+    return packed
