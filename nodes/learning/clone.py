@@ -298,9 +298,9 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
         """Find the episodes. Raises DataError if they must not, or cannot, be learned from."""
         infos = self._data.episodes(game=self.game or None)
         self._about = {
-            "data": hash_data(self._data, infos),
-            "eyes": self._eyes.digest,
-            "start": self._start_sha256(),
+            "data_sha256": hash_data(self._data, infos),
+            "eyes_sha256": self._eyes.digest,
+            "start_sha256": self._start_sha256(),
         }
         for name in sorted(self.schema.widgets.keys() - _FREE):
             value = getattr(self, name)
@@ -467,7 +467,7 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
         metrics: dict[str, Any] = {"steps": trainer.step, "epochs": self.epochs}
         if trainer.validations["step"]:
             metrics |= self._metrics(trainer)
-        parents = [self._about["start"]] if self.start else []
+        parents = [self._about["start_sha256"]] if self.start else []
         if self.brain.ref is not None:
             parents.insert(0, self.brain.ref.sha256)
         licensed: dict[str, str] = {}
@@ -484,7 +484,7 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
             workflow_sha256=workflow.sha256,
             data={
                 "name": self.data,
-                "sha256": self._about["data"],
+                "sha256": self._about["data_sha256"],
                 "game": self._episodes[0].game,
                 "rom_sha1": self._episodes[0].rom_sha1,
                 "episodes": len(self._episodes),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
@@ -113,7 +114,10 @@ def write_csv(path: Path, curves: Curves) -> None:
 
 
 class Events:
-    """Scalars for TensorBoard, if the package tensorboardX is installed."""
+    """Scalars for TensorBoard, if the package tensorboardX is installed.
+
+    They are only for people, so a disk that refuses them is no reason to end a training.
+    """
 
     def __init__(self, folder: Path) -> None:
         """Name the folder for `tensorboard --logdir`."""
@@ -129,15 +133,18 @@ class Events:
             from tensorboardX import SummaryWriter
         except ModuleNotFoundError:
             return
-        self._writer = SummaryWriter(str(self._folder), purge_step=step + 1)
+        with suppress(OSError):
+            self._writer = SummaryWriter(str(self._folder), purge_step=step + 1)
 
     def add(self, name: str, value: float, step: int) -> None:
         """Add one scalar."""
         if self._writer is not None:
-            self._writer.add_scalar(name, value, step)
+            with suppress(OSError):
+                self._writer.add_scalar(name, value, step)
 
     def close(self) -> None:
         """Write what is left, and close the file."""
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            with suppress(OSError):
+                writer.close()

@@ -134,7 +134,7 @@ class Trainer:
             away = functional.smooth_l1_loss(guessed, torch.from_numpy(scaled))
             loss = loss + recipe.auxiliary_weight * away
         if not torch.isfinite(loss):
-            raise NotFiniteError(self.step + 1, float(loss), rows, self.training)
+            raise NotFiniteError(self.step + 1, loss.item(), rows, self.training)
 
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
@@ -142,7 +142,7 @@ class Trainer:
 
         self.step += 1
         agreement = (logits.argmax(1) == labels).float().mean()
-        now = (self.step, float(loss), float(agreement), share)
+        now = (self.step, loss.item(), agreement.item(), share)
         for name, value in zip(CURVES, now, strict=True):
             self.curves[name].append(value)
         if self.step % recipe.validate == 0 or self.step == self.steps:
