@@ -68,7 +68,9 @@ def draw(path: Path, title: str, training: Curves, validation: Curves) -> None:
         OSError: The file cannot be written.
     """
     pyplot = load_pyplot()
-    figure, (losses, agreements, rates) = pyplot.subplots(3, 1, sharex=True, figsize=(8, 9))
+    figure, (losses, agreements, rates) = pyplot.subplots(
+        3, 1, sharex=True, figsize=(8, 9), layout="constrained"
+    )
     losses.set_title(title)
     losses.plot(training["step"], training["loss"], alpha=0.4, label="batch, with all its terms")
     losses.plot(validation["step"], validation["loss"], "o-", label="validation, cross-entropy")
