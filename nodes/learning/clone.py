@@ -39,8 +39,8 @@ from nodes.learning.lessons import (
 )
 from nodes.learning.trainer import (
     NotFiniteError,
-    Recipe,
     Trainer,
+    TrainingConfig,
     check_training,
     count_labels,
 )
@@ -181,7 +181,7 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
         rebuild=True,
         doc="the best validation has the least loss, or most agreement",
     )
-    patience: int = widget(
+    stop_after: int = widget(
         default=0,
         min=0,
         rebuild=True,
@@ -354,7 +354,7 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
         check_training(sides[0], "to learn from")
         check_training(sides[1], "to validate with")
         self._head = self._make_head()
-        recipe = Recipe(
+        config = TrainingConfig(
             seed=self.seed,
             epochs=self.epochs,
             batch=self.batch,
@@ -366,10 +366,10 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
             importance=self.importance,
             auxiliary_weight=self.auxiliary_weight,
             validate=self.validate,
-            patience=self.patience,
+            stop_after=self.stop_after,
             better=self.better,
         )
-        return Trainer(recipe, self._head.make_module(), self._actions, *sides)  # type: ignore[arg-type]
+        return Trainer(config, self._head.make_module(), self._actions, *sides)  # type: ignore[arg-type]
 
     @property
     def _actions(self) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ VALIDATIONS: Final = ("step", "loss", "agreement")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe:
+class TrainingConfig:
     """The settings of a training; see the widgets of ClonePolicy."""
 
     seed: int
@@ -39,7 +39,7 @@ class Recipe:
     importance: Mapping[str, float]
     auxiliary_weight: float
     validate: int
-    patience: int
+    stop_after: int
     better: str
 
 
@@ -52,7 +52,7 @@ class Trainer:
     was not interrupted.
     """
 
-    recipe: Recipe
+    config: TrainingConfig
     net: nn.Sequential
     """The network of a PolicyHead."""
     actions: tuple[str, ...]
@@ -72,19 +72,19 @@ class Trainer:
         import torch
         from torch import nn
 
-        recipe = self.recipe
-        self.steps_of_epoch = max(len(self.training) // recipe.batch, 1)
-        self.steps = self.steps_of_epoch * recipe.epochs
+        config = self.config
+        self.steps_of_epoch = max(len(self.training) // config.batch, 1)
+        self.steps = self.steps_of_epoch * config.epochs
 
         # what is guessed beside the action is scaled to mean 0 and deviation 1
         targets = self.training.targets
         self.mean, self.deviation = targets.mean(axis=0), targets.std(axis=0) + 1e-3
         with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(recipe.seed)
+            torch.default_generator.manual_seed(config.seed)
             self.auxiliary = nn.Linear(self._output.in_features, targets.shape[1])
 
         weights = torch.ones(len(self.actions))
-        for name, weight in recipe.importance.items():
+        for name, weight in config.importance.items():
             if name not in self.actions:
                 raise MinibrainsError(
                     f"importance names {name!r}, which is no action of the data set; "
@@ -95,14 +95,14 @@ class Trainer:
 
         groups: dict[float, list[nn.Parameter]] = {}
         for name, parameter in self._named_parameters():
-            parameter.requires_grad_(not name.startswith(recipe.freeze))
+            parameter.requires_grad_(not name.startswith(config.freeze))
             if parameter.requires_grad:
                 groups.setdefault(self._factor(name), []).append(parameter)
         self._check_prefixes()
         self.optimizer = torch.optim.AdamW(
             [{"params": groups[factor], "factor": factor} for factor in sorted(groups)],
-            lr=recipe.rate,
-            weight_decay=recipe.decay,
+            lr=config.rate,
+            weight_decay=config.decay,
         )
 
     def train(self) -> None:
@@ -114,8 +114,8 @@ class Trainer:
         import torch
         from torch.nn import functional
 
-        recipe = self.recipe
-        share = recipe.rate * one_cycle(self.step / self.steps)
+        config = self.config
+        share = config.rate * one_cycle(self.step / self.steps)
         for group in self.optimizer.param_groups:
             group["lr"] = share * group["factor"]
 
@@ -127,12 +127,12 @@ class Trainer:
         hidden = self.net[:-1](frames)
         logits = self._output(hidden)
         loss = functional.cross_entropy(
-            logits, labels, self.weights, label_smoothing=recipe.smoothing
+            logits, labels, self.weights, label_smoothing=config.smoothing
         )
         if self.auxiliary.out_features:
             guessed = self.auxiliary(hidden)
             away = functional.smooth_l1_loss(guessed, torch.from_numpy(scaled))
-            loss = loss + recipe.auxiliary_weight * away
+            loss = loss + config.auxiliary_weight * away
         if not torch.isfinite(loss):
             raise NotFiniteError(self.step + 1, loss.item(), rows, self.training)
 
@@ -145,7 +145,7 @@ class Trainer:
         now = (self.step, loss.item(), agreement.item(), share)
         for name, value in zip(CURVES, now, strict=True):
             self.curves[name].append(value)
-        if self.step % recipe.validate == 0 or self.step == self.steps:
+        if self.step % config.validate == 0 or self.step == self.steps:
             self._validate()
 
     def _validate(self) -> None:
@@ -171,13 +171,13 @@ class Trainer:
         if index == len(self.validations["step"]) - 1:
             self.best = {name: tensor.clone() for name, tensor in self.net.state_dict().items()}
         since = len(self.validations["step"]) - 1 - index
-        patient = not self.recipe.patience or since < self.recipe.patience
-        self.finished = self.step == self.steps or not patient
+        goes_on = not self.config.stop_after or since < self.config.stop_after
+        self.finished = self.step == self.steps or not goes_on
 
     @property
     def best_validation(self) -> int:
         """The index of the best validation: the first with the least loss or most agreement."""
-        if self.recipe.better == "loss":
+        if self.config.better == "loss":
             return int(np.argmin(self.validations["loss"]))
         return int(np.argmax(self.validations["agreement"]))
 
@@ -198,8 +198,8 @@ class Trainer:
         and leaves the last few out.
         """
         epoch, index = divmod(self.step, self.steps_of_epoch)
-        order = np.random.default_rng([self.recipe.seed, epoch]).permutation(len(self.training))
-        return order[index * self.recipe.batch :][: self.recipe.batch]
+        order = np.random.default_rng([self.config.seed, epoch]).permutation(len(self.training))
+        return order[index * self.config.batch :][: self.config.batch]
 
     def _named_parameters(self) -> list[tuple[str, nn.Parameter]]:
         named = list(self.net.named_parameters())
@@ -209,14 +209,14 @@ class Trainer:
 
     def _factor(self, name: str) -> float:
         """Return the learning-rate factor of a parameter: that of the longest prefix."""
-        prefixes = [prefix for prefix in self.recipe.factors if name.startswith(prefix)]
+        prefixes = [prefix for prefix in self.config.factors if name.startswith(prefix)]
         if not prefixes:
             return 1.0
-        return self.recipe.factors[max(prefixes, key=len)]
+        return self.config.factors[max(prefixes, key=len)]
 
     def _check_prefixes(self) -> None:
         names = [name for name, _ in self._named_parameters()]
-        for prefix in (*self.recipe.freeze, *self.recipe.factors):
+        for prefix in (*self.config.freeze, *self.config.factors):
             if not any(name.startswith(prefix) for name in names):
                 raise MinibrainsError(
                     f"no parameter begins with {prefix!r}; expected the beginning of some of "
@@ -224,7 +224,7 @@ class Trainer:
                 )
         if not any(parameter.requires_grad for _, parameter in self._named_parameters()):
             raise MinibrainsError(
-                f"freeze is {list(self.recipe.freeze)}, which are all parameters; "
+                f"freeze is {list(self.config.freeze)}, which are all parameters; "
                 "expected at least one that learns"
             )
 

@@ -20,7 +20,7 @@ from minibrains import Episode
 from minibrains.brain_file import read_header
 from minibrains.errors import DataError, MinibrainsError
 from minibrains.games.splits import HELD_BACK, Splits
-from minibrains.testing import ScratchHost, opened
+from minibrains.testing import ScratchHost, opened, play
 from nodes.actions.sink import ActionTable
 from nodes.learning.clone import ClonePolicy
 from nodes.learning.data_set import DataSet, decode_picture
@@ -144,14 +144,14 @@ def test_every_checkpoint_plays(tmp_path: Path, home: Path) -> None:
     for path in checkpoints:
         node = PolicyHead(brain=PolicyHeadBrain.load(path))
         with opened(node):
-            logits = node.tick(np.zeros((6, 12, 32), np.float32))
+            (logits,) = play(node, {"frames": np.zeros((6, 12, 32), np.float32)})
         assert logits.shape == (3,)
         assert np.isfinite(logits).all()
 
 
 def test_it_stops_early_when_nothing_gets_better(tmp_path: Path, home: Path) -> None:
     write_fights(4, random=True)
-    _train(clone(epochs=100, patience=3), tmp_path)
+    _train(clone(epochs=100, stop_after=3), tmp_path)
     losses = _curve(home, table="validation")["loss"]
     assert len(_curve(home)["loss"]) < 600
     assert len(losses) - 1 - int(losses.argmin()) == 3
