@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import safetensors
 
 from minibrains import Episode
 from minibrains.brain_file import read_header
@@ -24,7 +25,7 @@ from minibrains.testing import ScratchHost, opened, play
 from nodes.actions.sink import ActionTable
 from nodes.learning.clone import ClonePolicy
 from nodes.learning.data_set import DataSet, decode_picture
-from nodes.learning.lessons import Eyes, EyesParts, Job, Lessons, look, split
+from nodes.learning.lessons import Eyes, EyesParts, Job, Lessons, hash_data, look, split
 from nodes.policies.network import PolicyHead, PolicyHeadBrain
 from nodes.vision.fighters import FighterMask
 from nodes.vision.frames import Crop, FrameStack, FrameStackBrain, Resize
@@ -98,6 +99,8 @@ def test_the_brain_says_what_it_comes_from(tmp_path: Path, home: Path) -> None:
     }
     data = json.loads(header.metadata["data"])
     assert (data["name"], data["episodes"]) == (NAME, 8)
+    fights = DataSet.named(NAME)
+    assert data["sha256"] == hash_data(fights, fights.episodes())
     assert data["samples"] + data["validation_samples"] == 8 * 35, "only actionable ones"
     assert json.loads(header.metadata["states"])["count"] == 1
     brain = _policy(home)
@@ -258,8 +261,9 @@ def _workflow(tmp_path: Path, name: str) -> Path:
     return path
 
 
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_training_that_was_killed_goes_on(
-    tmp_path: Path, home: Path, minibrains: Command
+    tmp_path: Path, home: Path, minibrains: Command, number: signal.Signals
 ) -> None:
     write_fights(4)
     killed = _workflow(tmp_path, "killed")
@@ -272,17 +276,25 @@ def test_a_training_that_was_killed_goes_on(
     )
     try:
         deadline = time.monotonic() + 120
-        while not list(home.glob("training/killed/step-*")) and time.monotonic() < deadline:
+        while not (home / "training/killed/training.safetensors").exists():
+            assert time.monotonic() < deadline
+            assert process.poll() is None, "it ended before it could be killed"
             time.sleep(0.005)
     finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    for workflow in (killed, _workflow(tmp_path, "whole")):
-        done = minibrains("run", workflow, "--json")
-        assert done.returncode == 0, done.stderr
-    whole, parts = _curve(home, "whole"), _curve(home, "killed")
-    assert parts["loss"] == pytest.approx(whole["loss"], abs=1e-5)
-    assert json.loads(done.stdout)["episodes"][0]["ended"] == "done"
+        process.send_signal(number)
+        process.wait(60)
+    with safetensors.safe_open(home / "training/killed/training.safetensors", "np") as file:
+        step = int(file.metadata()["step"])
+    assert not (home / "models").exists(), "it was not finished"
+    if number == signal.SIGKILL:
+        assert step % 10 == 0, "only checkpoints are left"
+    done = minibrains("run", killed)
+    assert done.returncode == 0, done.stderr
+    assert f"goes on after step {step}" in done.stdout + done.stderr
+    assert minibrains("run", _workflow(tmp_path, "whole")).returncode == 0
+    for table in ("training", "validation"):
+        whole, parts = _curve(home, "whole", table), _curve(home, "killed", table)
+        assert parts["loss"] == pytest.approx(whole["loss"], abs=1e-5)
 
 
 def test_a_full_disk_keeps_the_last_checkpoint(
