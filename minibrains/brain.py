@@ -49,6 +49,7 @@ class SettingField:
 
     default: Any
     doc: str
+    added: bool = False
     annotation: Any = None
 
 
@@ -70,14 +71,16 @@ def tensor(spec: str, doc: str = "") -> Any:
     return TensorField(spec, doc)
 
 
-def setting(default: Any = UNSET, doc: str = "") -> Any:
+def setting(default: Any = UNSET, doc: str = "", added: bool = False) -> Any:
     """Declare an entry of a brain's `config`: `buttons: tuple[str, ...] = setting(doc="names")`.
 
     Args:
         default: The value for a file without this entry; without a default the entry is required.
         doc: Its meaning, with the unit.
+        added: Whether files of this kind are older than the entry. It is left out where it has its
+            default, so that the same brain still gives the same bytes.
     """
-    return SettingField(default, doc)
+    return SettingField(default, doc, added)
 
 
 class Brain:
@@ -334,10 +337,15 @@ class Brain:
         """
         import safetensors
 
+        config: dict[str, Any] = {}
+        for name, value in self.config.items():
+            declared = self.schema.settings[name]
+            if not (declared.added and value == declared.default):
+                config[name] = to_json(value)
         metadata = {
             "minibrains.kind": self.kind,
             "minibrains.version": str(self.version),
-            "config": json.dumps(to_json(self.config), sort_keys=True),
+            "config": json.dumps(config, sort_keys=True),
             "title": title,
             "made_by": made_by,
         }

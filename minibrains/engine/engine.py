@@ -20,6 +20,7 @@ from minibrains.engine.stats import NodeStats, StepTimes, collect_stats, seconds
 from minibrains.engine.step_builder import ExecutionContext, absent_output, build_steps
 from minibrains.engine.timing import LatencyHistogram
 from minibrains.errors import RunError
+from minibrains.graph.action_names import check_action_names
 from minibrains.graph.check import check_sizes
 from minibrains.graph.collectors import check_collectors, check_start
 from minibrains.graph.error_policy import after_failed_step, ends_when_unanswered
@@ -50,6 +51,7 @@ class Engine:
         self.runtimes = instantiate_nodes(plan, plan.graph.nodes, tape)
         """The runtime of each node by id. A live edit replaces them all."""
         check_pads(plan.graph, self.nodes)
+        check_action_names(plan.graph, self.nodes)
         check_collectors(plan.graph, self.nodes)
         self.tick = 0
         self.ticks = 0
@@ -437,6 +439,7 @@ class Engine:
         try:
             nodes = {name: runtime.node for name, runtime in edit.runtimes.items()}
             check_pads(plan.graph, nodes)
+            check_action_names(plan.graph, nodes)
             check_collectors(plan.graph, nodes)
             check_start(plan.graph, self.start)
             self._make_ready(plan, edit.runtimes, edit.execution, make_host)

@@ -108,6 +108,10 @@ class EmulatorSink(Node, category="actions", clocked=True):
         """Return the names of the buttons that the table may hold."""
         return self.brain.pressed
 
+    def takes(self) -> tuple[str, ...]:
+        """Return the names of the actions of the table."""
+        return self.brain.names
+
     def _sequences_of(self, right: bool) -> list[list[Pressed]]:
         sequences: list[list[Pressed]] = []
         for action in range(self.brain.sizes["actions"]):

@@ -43,10 +43,27 @@ class PolicyHeadBrain(Brain):
     convolutions: tuple[tuple[int, ...], ...] = setting(
         doc="[filters, kernel, stride] of each layer"
     )
+    action_names: tuple[str, ...] = setting(
+        (),
+        "the names of the actions, in the order of the action table that they are from; "
+        "empty: of any table",
+        added=True,
+    )
+    weights: Literal["f32", "f16"] = setting(
+        "f32", "the type in which the weights are stored; it always computes in f32", added=True
+    )
+
+    def check(self, where: str) -> None:
+        if self.action_names and len(self.action_names) != self.actions:
+            raise BrainError(
+                f"{where}: there are {len(self.action_names)} action_names for {self.actions} "
+                "actions; expected one for each, or none"
+            )
 
     @classmethod
     def tensor_specs(cls, config: Mapping[str, Any]) -> Mapping[str, str]:
         channels, height, width = config["channels"], config["height"], config["width"]
+        dtype = config.get("weights", "f32")
         specs = {}
         for index, layer in enumerate(config["convolutions"]):
             if len(layer) != 3 or min(layer) < 1:
@@ -54,8 +71,8 @@ class PolicyHeadBrain(Brain):
                     f"convolutions has {list(layer)}; expected [filters, kernel, stride]"
                 )
             filters, kernel, stride = layer
-            specs[f"convolution{index}.weight"] = f"f32[{filters} {channels} {kernel} {kernel}]"
-            specs[f"convolution{index}.bias"] = f"f32[{filters}]"
+            specs[f"convolution{index}.weight"] = f"{dtype}[{filters} {channels} {kernel} {kernel}]"
+            specs[f"convolution{index}.bias"] = f"{dtype}[{filters}]"
             channels, height, width = (
                 filters,
                 _shrunk(height, kernel, stride),
@@ -68,10 +85,10 @@ class PolicyHeadBrain(Brain):
             raise BrainError("channels, height, width, hidden and actions must be at least 1")
         return {
             **specs,
-            "hidden.weight": f"f32[{hidden} {channels * height * width}]",
-            "hidden.bias": f"f32[{hidden}]",
-            "output.weight": f"f32[{actions} {hidden}]",
-            "output.bias": f"f32[{actions}]",
+            "hidden.weight": f"{dtype}[{hidden} {channels * height * width}]",
+            "hidden.bias": f"{dtype}[{hidden}]",
+            "output.weight": f"{dtype}[{actions} {hidden}]",
+            "output.bias": f"{dtype}[{actions}]",
         }
 
 
@@ -87,6 +104,7 @@ class PolicyHead(TorchNode, category="policies", fallback=_only_the_first):
 
     frames:  float32 [channels, height, width]
     Out:     float32 [actions]
+    If its brain has the names of the actions, only a sink with that action table may take them.
     With `"on_error": "fallback"` action 0 is the only possible one when it fails or exceeds its
     `"timeout"`.
     Source: V. Mnih et al., Human-level control through deep reinforcement learning, Nature 518
@@ -94,6 +112,11 @@ class PolicyHead(TorchNode, category="policies", fallback=_only_the_first):
     """
 
     brain: PolicyHeadBrain
+
+    def chooses(self) -> tuple[str, ...]:
+        """Return the names of the actions that it was trained for; empty: of any table."""
+        names: tuple[str, ...] = self.brain.action_names
+        return names
 
     def build(self, config: Mapping[str, Any]) -> nn.Module:
         from torch import nn

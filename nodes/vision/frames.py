@@ -232,7 +232,7 @@ class RecentFrames(Node, category="vision"):
     """Keep the last pictures, and deliver some of them when asked, for an agent that decides every
     few frames: only those are processed further.
 
-    frame:    uint8 [h, w, c], on every tick; it is kept as it is
+    frame:    uint8 [h, w, c], on every tick or less often; it is kept as it is
     now:      True: deliver on this tick
     stacked:  uint8 [taps * h, w, c], the pictures of `taps` one below the other, in that order; at
               the beginning of an episode its first picture takes the place of missing ones
@@ -241,7 +241,7 @@ class RecentFrames(Node, category="vision"):
     taps: tuple[int, ...] = widget(
         default=(7, 3, 0),
         rebuild=True,
-        doc="how many ticks back each picture is, oldest first: 0 is now",
+        doc="how many pictures back each one is, oldest first: 0 is the newest",
     )
 
     def check(self) -> None:

@@ -693,3 +693,21 @@ def test_no_name_leads_out_of_the_folders(tmp_path: Path) -> None:
     (tmp_path / "models-2" / "x").write_text("a neighbour whose name begins like the folder's")
     for name in names + nothing:
         assert find_inside(name, [folder]) is None, name
+
+
+def test_a_setting_that_was_added_later_changes_no_older_file(tmp_path: Path) -> None:
+    class Before(Brain):
+        kind = "with_more"
+        size: int = setting(doc="a number")
+
+    class After(Before):
+        kind = "with_more"
+        names: tuple[str, ...] = setting((), "names", added=True)
+
+    before, after = tmp_path / "before.safetensors", tmp_path / "after.safetensors"
+    Before(size=3).save(before, title="Numbers", made_by="a test")
+    After(size=3).save(after, title="Numbers", made_by="a test")
+    assert before.read_bytes() == after.read_bytes()
+    assert After.load(before).config["names"] == ()
+    After(size=3, names=("a",)).save(after, title="Numbers", made_by="a test")
+    assert After.load(after).config["names"] == ("a",)

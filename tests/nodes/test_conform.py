@@ -34,7 +34,8 @@ def test_says_where_it_belongs_and_what_its_sockets_are(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_conforms(name: str, tmp_path: Path) -> None:
+def test_conforms(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINIBRAINS_HOME", str(tmp_path / "home"))
     make, ticks = CASES[name]
     results = check_node(make(), *ticks, host=ScratchHost(tmp_path, "part", frame_rate=59.92))
     assert len(results) == len(ticks)

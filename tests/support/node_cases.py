@@ -21,6 +21,7 @@ from nodes.policies import baselines, network
 from nodes.recording import decision_log, output
 from nodes.vision import fighters as fighters_seen
 from nodes.vision import frames, overlay, tiles
+from tests.support import fights
 
 MODELS = bundled_dir("models")
 RANDOM = np.random.default_rng(7)
@@ -91,6 +92,14 @@ CHARACTERS = _ticks(
     enemy_y=[20] * 4,
     enemy_character=[1] * 4,
 )
+
+
+def _clone() -> Node:
+    """A node that learns from a data set, which is written into $MINIBRAINS_HOME."""
+    fights.write_fights(2)
+    return fights.clone(steps=2)
+
+
 ACTIONS = [3, None, 4, 0, None, 5, 1, None, None, 2]
 CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     "ActionParser": (
@@ -117,6 +126,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         _ticks(pad=[("UP", "B"), None, (), ("LEFT",)] * 3),
     ),
     "Changed": (flow.Changed, _ticks(value=[GREY[0], GREY[0], GREY[1], 1, 1, True])),
+    "ClonePolicy": (_clone, [{}] * 3),
     "Compare": (
         lambda: rules.Compare(op=">=", value=2),
         _ticks(number=[1.0, 2.0, 3.0], limit=[None, 3.0, 3.0]),

@@ -116,6 +116,7 @@ def test_the_state_of_every_node_comes_back(
     """The conformance test, which goes back to the state of every tick,
     with snapshots in the place of pickle.
     """
+    monkeypatch.setenv("MINIBRAINS_HOME", str(tmp_path / "home"))
     make, ticks = CASES[name]
     node = make()
     modules = {type(node).__module__}

@@ -32,6 +32,7 @@ MAKERS: Mapping[str, Callable[[], MadeBrain]] = {
     "button_history/genesis8.safetensors": action_tables.genesis8,
     "fight_vector/sf2.safetensors": fighting.fight_vector,
     "frame_stack/grey4.safetensors": policies.grey4,
+    "frame_stack/masks3.safetensors": policies.masks3,
     "frame_stack/rgb8.safetensors": policies.rgb8,
     "lora_adapter/sf2-untrained.safetensors": language.untrained_lora,
     "overlay_style/duel.safetensors": pictures.duel_overlay,

@@ -40,6 +40,11 @@ def rgb8() -> MadeBrain:
     )
 
 
+def masks3() -> MadeBrain:
+    """Make a stack of the last three pictures with masks of two fighters."""
+    return MadeBrain(_taps([2, 1, 0], channels=2), "The last 3 pictures of fighters' masks")
+
+
 def _taps(taps: Sequence[int], channels: int) -> FrameStackBrain:
     return FrameStackBrain(
         taps=np.array(taps, np.int32),

@@ -1,0 +1,89 @@
+"""Check that a policy's actions are those of the table that turns them into buttons."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Final, Protocol, runtime_checkable
+
+from minibrains.errors import Fault, WorkflowError
+from minibrains.graph.check import Edge, Graph
+
+_CARRIERS: Final = frozenset({"logits", "action"})
+
+
+@runtime_checkable
+class ChoosesActions(Protocol):
+    """A node that was trained for the actions of one table."""
+
+    def chooses(self) -> tuple[str, ...]:
+        """Return the names of the actions in the table's order; empty: of any table."""
+
+
+@runtime_checkable
+class TakesActions(Protocol):
+    """A node that knows what its actions mean."""
+
+    def takes(self) -> tuple[str, ...]:
+        """Return the names of the actions in the table's order."""
+
+
+def check_action_names(graph: Graph, nodes: Mapping[str, object]) -> None:
+    """Check that the actions that a policy was trained for reach no other action table.
+
+    Args:
+        graph: The checked graph.
+        nodes: The nodes by id; they need not be open.
+
+    Raises:
+        WorkflowError: A policy's actions reach another table.
+    """
+    faults = list(_faults(graph, nodes))
+    if faults:
+        raise WorkflowError(faults, graph.workflow.where)
+
+
+def _faults(graph: Graph, nodes: Mapping[str, object]) -> Iterator[Fault]:
+    out_edges: dict[str, list[Edge]] = defaultdict(list)
+    for edge in graph.edges:
+        if _may_carry_an_action(edge):
+            out_edges[edge.source].append(edge)
+    for policy, node in nodes.items():
+        if not isinstance(node, ChoosesActions):
+            continue
+        names = node.chooses()
+        if not names:
+            continue
+        for name in _downstream(policy, out_edges):
+            target = nodes[name]
+            if isinstance(target, TakesActions) and target.takes() != names:
+                yield Fault(
+                    f"{policy} was trained for other actions: {_difference(target.takes(), names)}",
+                    name,
+                    expected=f"the action table with the {len(names)} actions of {policy}'s brain",
+                    code="custom_validation_failed",
+                )
+
+
+def _downstream(node: str, out_edges: Mapping[str, list[Edge]]) -> Iterator[str]:
+    """Yield the nodes that an action may reach, directly or through other nodes."""
+    seen = {node}
+    waiting = [node]
+    while waiting:
+        for edge in out_edges.get(waiting.pop(), ()):
+            if edge.target not in seen:
+                seen.add(edge.target)
+                waiting.append(edge.target)
+                yield edge.target
+
+
+def _may_carry_an_action(edge: Edge) -> bool:
+    kind = edge.input.kind
+    return kind.variable is not None or any(option.name in _CARRIERS for option in kind.options)
+
+
+def _difference(found: tuple[str, ...], expected: tuple[str, ...]) -> str:
+    for index, (here, there) in enumerate(zip(found, expected, strict=False)):
+        if here != there:
+            return f"action {index} is {there!r} there, and {here!r} here"
+    return f"there are {len(expected)} there, and {len(found)} here"

@@ -1,0 +1,556 @@
+"""ClonePolicy: a policy learns to act as a teacher would, from a data set of labelled pictures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple
+
+from minibrains import (
+    ABSENT,
+    Absent,
+    ColorFrame,
+    Episode,
+    Flag,
+    Host,
+    MinibrainsError,
+    Number,
+    Register,
+    widget,
+)
+from minibrains.brain_file import hash_file
+from minibrains.files import find_inside, home, is_plain_name, write_atomic
+from minibrains.torch_node import compute_on_one_thread
+from nodes.learning import curves
+from nodes.learning.data_set import DataSet, EpisodeInfo, load_arrow
+from nodes.learning.lessons import (
+    Eyes,
+    EyesParts,
+    Job,
+    Lesson,
+    LessonFiles,
+    Lessons,
+    hash_data,
+    hash_states,
+    look,
+    split,
+)
+from nodes.learning.trainer import (
+    NotFiniteError,
+    Trainer,
+    TrainingConfig,
+    check_training,
+    count_labels,
+)
+from nodes.policies.network import PolicyHead, PolicyHeadBrain
+from nodes.vision.fighters import FighterColors
+
+LOOKED_AT_ONCE: Final = 4
+"""Number of episodes that are looked at on a tick: other workers of the run take some of them."""
+RESUME: Final = "training.safetensors"
+
+
+class Learning(NamedTuple):
+    """The outputs of ClonePolicy."""
+
+    loss: Number | Absent
+    agreement: Number | Absent
+    validation_loss: Number | Absent
+    validation_agreement: Number | Absent
+    curves: ColorFrame | Absent
+    finished: Flag
+
+
+NOTHING_YET: Final = Learning(ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, False)
+
+
+class ClonePolicy(Register, category="learning", collects=True, terminal="finished"):
+    """Train a network for PolicyHead to act as a teacher would, on the user's data set `data`.
+
+    loss:  of the last batch, with all its terms
+    agreement:  with the teacher in the last batch, 0 to 1
+    validation_loss:  cross-entropy on the matches that are not learned from, after each validation
+    validation_agreement:  with the teacher on these matches, 0 to 1
+    curves:  uint8 [180, 320, 3], after each validation: losses in blue, the batches' darker, and in
+        green the agreement in validation
+    finished:  True: the policy is saved; this ends the episode
+
+    Its brain is that of the FighterMask that the policy will see through; FighterMask, Crop and
+    Resize themselves look at the pictures of the data set. In play, a FrameStack with a mean of 0
+    and a deviation of 1 stacks what they show. Labels are the teacher's actions; samples in which
+    no action has an effect are left out.
+
+    First all pictures are looked at, some episodes on each tick, by all workers of the run. Then
+    each tick takes some steps of the optimizer. The folder `training/NAME` in $MINIBRAINS_HOME has
+    checkpoints that PolicyHead can play, the curves, and everything to go on with: a training that
+    was stopped or killed goes on from the last checkpoint when the workflow is run again, as if it
+    had not been interrupted. At the end the policy of the best validation is saved as the brain
+    `policy_head/NAME.safetensors`, in `models` in that folder.
+
+    Source: D. A. Pomerleau, ALVINN: an autonomous land vehicle in a neural network, NIPS 1989; for
+        data in which a student plays (MixedAction): S. Ross, G. Gordon and D. Bagnell, A reduction
+        of imitation learning and structured prediction to no-regret online learning, AISTATS 2011.
+    """
+
+    brain: FighterColors
+    data: str = widget(rebuild=True, doc="the name of the data set")
+    name: str = widget(rebuild=True, doc="the name of the training and of its policy")
+    game: str = widget(default="", rebuild=True, doc="of the data set; empty: any")
+
+    turn: bool = widget(default=True, rebuild=True, doc="as in FighterMask")
+    pictures: int = widget(
+        default=3,
+        min=1,
+        max=64,
+        rebuild=True,
+        doc="pictures that are one below the other in those of the data set, as RecentFrames does",
+    )
+    box: tuple[int, ...] = widget(
+        default=(0, 48, 320, 176),
+        rebuild=True,
+        doc="left, top, width and height of the box that Crop cuts out, in pixels",
+    )
+    size: tuple[int, ...] = widget(
+        default=(128, 76), rebuild=True, doc="width and height that Resize scales it to, in pixels"
+    )
+
+    convolutions: tuple[tuple[int, ...], ...] = widget(
+        default=((48, 4, 4), (64, 3, 2), (64, 3, 2)),
+        rebuild=True,
+        doc="of the network: [filters, kernel, stride] of each layer",
+    )
+    hidden: int = widget(
+        default=256, min=1, max=65536, rebuild=True, doc="width of the layer before the output"
+    )
+    weights: Literal["f16", "f32"] = widget(
+        default="f16", rebuild=True, doc="the type in which brains store the weights"
+    )
+    start: str = widget(
+        default="",
+        rebuild=True,
+        doc="a policy_head brain below $MINIBRAINS_HOME to begin with, such as "
+        "models/policy_head/duel.safetensors; it decides about convolutions, hidden and weights; "
+        "empty: random weights",
+    )
+
+    epochs: int = widget(default=7, min=1, max=10_000, rebuild=True, doc="times all samples")
+    batch: int = widget(
+        default=128, min=1, max=65536, rebuild=True, doc="number of samples in a step"
+    )
+    rate: float = widget(
+        default=2e-3, min=0.0, rebuild=True, doc="the highest learning rate of its one cycle"
+    )
+    decay: float = widget(default=0.01, min=0.0, rebuild=True, doc="of the weights, by AdamW")
+    smoothing: float = widget(default=0.02, min=0.0, max=1.0, rebuild=True, doc="of the labels")
+    importance: Mapping[str, float] = widget(
+        default=MappingProxyType({}),
+        rebuild=True,
+        doc="weight of actions in the loss, by name; others have 1",
+    )
+    auxiliary: tuple[str, ...] = widget(
+        default=(),
+        rebuild=True,
+        doc="variables that the network also learns to tell, which helps it to see; a-b is the "
+        "distance of two; no brain has this part",
+    )
+    auxiliary_weight: float = widget(
+        default=0.5, min=0.0, rebuild=True, doc="of the auxiliary variables in the loss"
+    )
+    freeze: tuple[str, ...] = widget(
+        default=(), rebuild=True, doc="beginnings of the names of parameters that do not change"
+    )
+    factors: Mapping[str, float] = widget(
+        default=MappingProxyType({}),
+        rebuild=True,
+        doc="factor of the learning rate, by the beginning of the names of parameters",
+    )
+    seed: int = widget(
+        default=0, min=0, rebuild=True, doc="of the weights, the split and the order of samples"
+    )
+
+    validation: float = widget(
+        default=0.1, min=0.0, max=0.9, rebuild=True, doc="share of the matches to validate with"
+    )
+    validate: int = widget(
+        default=100, min=1, rebuild=True, doc="number of steps from one validation to the next"
+    )
+    better: Literal["loss", "agreement"] = widget(
+        default="loss",
+        rebuild=True,
+        doc="the best validation has the least loss, or most agreement",
+    )
+    stop_after: int = widget(
+        default=0,
+        min=0,
+        rebuild=True,
+        doc="number of validations without a better one after which it stops early; 0: never",
+    )
+    checkpoint: int = widget(
+        default=200, min=1, rebuild=True, doc="number of steps from one checkpoint to the next"
+    )
+    steps: int = widget(default=5, min=1, max=100_000, doc="number of steps on a tick")
+    title: str = widget(default="", doc="the title in the header of brains; empty: the name")
+    license: str = widget(default="", doc="the licence in the header; empty: none is named")
+
+    def check(self) -> None:
+        DataSet.named(self.data)
+        if not is_plain_name(self.name):
+            raise MinibrainsError(
+                f"{self.name[:100]!r} cannot be the name of a training; "
+                "expected the name of a folder, without / and not beginning with a dot"
+            )
+        if len(self.box) != 4 or min(self.box) < 0 or min(self.box[2:]) < 1:
+            raise MinibrainsError(
+                f"box is {list(self.box)}; expected left, top, width and height in pixels"
+            )
+        if len(self.size) != 2 or min(self.size) < 1:
+            raise MinibrainsError(f"size is {list(self.size)}; expected width and height in pixels")
+
+    def open(self, host: Host) -> None:
+        load_arrow()  # what may be missing is better missed now than after an hour
+        curves.load_pyplot()
+        compute_on_one_thread()
+        self._host = host
+        self._folder = home() / "training" / self.name
+        self._data = DataSet.named(self.data)
+        self._eyes = Eyes(self.brain, self.turn, self.pictures, self.box, self.size)
+        self._files = LessonFiles(self._folder / "looked", self._eyes, self.auxiliary)
+        self._lessons: dict[str, Lesson] = {}
+        """What was seen of each episode, by its key."""
+        self._episodes: list[EpisodeInfo] = []
+        self._about: dict[str, Any] = {}
+        self._trainer: Trainer | None = None
+        self._saved = -1
+        """The step of the last checkpoint."""
+        self._events = curves.Events(self._folder / "events")
+
+    def reset(self, episode: Episode) -> None:
+        self._trainer = None
+        self._lessons.clear()
+        self.now = NOTHING_YET
+
+    def emit(self) -> Learning:
+        return self.now
+
+    def latch(self) -> None:
+        if not self._episodes:
+            self._begin()
+        if len(self._lessons) < len(self._episodes):
+            self._look()
+            return
+        if self._trainer is None:
+            self._trainer = self._make_trainer()
+        trainer = self._trainer
+        validations = len(trainer.validations["step"])
+        for _ in range(self.steps):
+            if trainer.finished or self._host.stopping:
+                break
+            self._train(trainer)
+        if trainer.finished:
+            self._finish(trainer)
+        self._show(trainer, len(trainer.validations["step"]) > validations)
+
+    def report(self) -> Mapping[str, Any]:
+        trainer = self._trainer
+        if trainer is None or not trainer.validations["step"]:
+            return {}
+        best = trainer.best_validation
+        return {
+            "steps": trainer.step,
+            "best_step": int(trainer.validations["step"][best]),
+            "validation_loss": trainer.validations["loss"][best],
+            "validation_agreement": trainer.validations["agreement"][best],
+            "majority": trainer.majority,
+        }
+
+    def close(self) -> None:
+        trainer = getattr(self, "_trainer", None)
+        if trainer is not None and trainer.step > self._saved:
+            self._keep(trainer)
+        if hasattr(self, "_events"):
+            self._events.close()
+
+    def state(self) -> dict[str, Any]:
+        """Return the whole training but its data."""
+        packed = None
+        if self._trainer is not None:
+            packed = self._trainer.pack(self._about)
+        return {"now": self.now, "looked": len(self._lessons), "packed": packed}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        self.now = state["now"]
+        for info in self._episodes[state["looked"] :]:
+            self._lessons.pop(info.key, None)
+        self._trainer = None
+        if state["packed"] is not None:
+            while len(self._lessons) < len(self._episodes) or not self._episodes:
+                if not self._episodes:
+                    self._begin()
+                self._look()
+            self._trainer = self._new_trainer()
+            self._trainer.unpack(state["packed"], self._about)
+
+    # -- looking
+
+    def _begin(self) -> None:
+        """Find the episodes. Raises DataError if they must not, or cannot, be learned from."""
+        infos = self._data.episodes(game=self.game or None)
+        self._about = {
+            "data_sha256": hash_data(self._data, infos),
+            "eyes_sha256": self._eyes.digest,
+            "start_sha256": self._start_sha256(),
+        }
+        for name in sorted(self.schema.widgets.keys() - _FREE):
+            value = getattr(self, name)
+            if isinstance(value, Mapping):
+                value = dict(value)
+            self._about[name] = json.loads(json.dumps(value))
+        self._episodes = infos
+
+    def _look(self) -> None:
+        """Look at the next few episodes, or remember what was seen of them."""
+        waiting = [info for info in self._episodes if info.key not in self._lessons]
+        found: dict[str, Lesson] = {}
+        jobs: list[Job] = []
+        for info in waiting[:LOOKED_AT_ONCE]:
+            seen = self._files.read(self._data, info)
+            if seen is None:
+                jobs.append(Job(self._data.folder, info, EyesParts.of(self._eyes), self.auxiliary))
+            else:
+                found[info.key] = seen
+        for job, seen in zip(jobs, self._host.map(look, jobs), strict=True):
+            self._write(self._files.write, self._data, job.info, seen)
+            found[job.info.key] = seen
+        for info in waiting[:LOOKED_AT_ONCE]:
+            self._lessons[info.key] = found[info.key]
+        self._host.progress(len(self._lessons), len(self._episodes), "matches looked at")
+
+    # -- training
+
+    def _make_trainer(self) -> Trainer:
+        """Return a training that goes on from the last checkpoint, if there is one."""
+        trainer = self._new_trainer()
+        path = self._folder / RESUME
+        if path.exists():
+            try:
+                trainer.unpack(path.read_bytes(), self._about)
+            except (OSError, ValueError) as error:
+                raise MinibrainsError(
+                    f"{path} cannot be read, so the training cannot go on: {error}; "
+                    "choose another name, or remove its folder"
+                ) from None
+            self._saved = trainer.step
+            self._host.say(f"the training {self.name} goes on after step {trainer.step}")
+        self._events.begin(trainer.step)
+        return trainer
+
+    def _new_trainer(self) -> Trainer:
+        training, validation = split(self._episodes, self.validation, self.seed)
+        sides: list[Lessons] = []
+        for infos in (training, validation):
+            sides.append(Lessons(self._eyes, [self._lessons[info.key] for info in infos]))
+        check_training(sides[0], "to learn from")
+        check_training(sides[1], "to validate with")
+        self._head = self._make_head()
+        config = TrainingConfig(
+            seed=self.seed,
+            epochs=self.epochs,
+            batch=self.batch,
+            rate=self.rate,
+            decay=self.decay,
+            smoothing=self.smoothing,
+            freeze=self.freeze,
+            factors=self.factors,
+            importance=self.importance,
+            auxiliary_weight=self.auxiliary_weight,
+            validate=self.validate,
+            stop_after=self.stop_after,
+            better=self.better,
+        )
+        return Trainer(config, self._head.make_module(), self._actions, *sides)  # type: ignore[arg-type]
+
+    @property
+    def _actions(self) -> tuple[str, ...]:
+        return self._episodes[0].actions
+
+    def _make_head(self) -> PolicyHead:
+        """Return the node whose network is trained, with random weights or those of `start`."""
+        channels, height, width = self._eyes.shape
+        if not self.start:
+            config = {
+                "channels": channels,
+                "height": height,
+                "width": width,
+                "actions": len(self._actions),
+                "hidden": self.hidden,
+                "convolutions": self.convolutions,
+                "action_names": self._actions,
+                "weights": self.weights,
+            }
+            return PolicyHead(brain=PolicyHead.new_brain(config, self.seed))
+        brain = PolicyHeadBrain.load(self._start_path())
+        expected = (channels, height, width, self._actions)
+        found = (brain.channels, brain.height, brain.width, brain.action_names)
+        if found[:3] != expected[:3]:
+            raise MinibrainsError(
+                f"{self.start} is shown {list(found[:3])} channels, rows and columns; "
+                f"expected {list(expected[:3])}, as pictures and size say"
+            )
+        if found[3] != expected[3]:
+            raise MinibrainsError(
+                f"{self.start} has other actions than the data set {self.data}; "
+                "expected the same action table"
+            )
+        return PolicyHead(brain=brain)
+
+    def _start_path(self) -> Path:
+        path = find_inside(self.start, [home()])
+        if path is None:
+            raise MinibrainsError(
+                f"there is no file {self.start!r} in {home()}; expected in start a policy_head "
+                "brain, such as models/policy_head/duel.safetensors"
+            )
+        return path
+
+    def _start_sha256(self) -> str:
+        if not self.start:
+            return ""
+        return hash_file(self._start_path())
+
+    def _train(self, trainer: Trainer) -> None:
+        """Take a step, and keep it if a checkpoint is due."""
+        try:
+            trainer.train()
+        except NotFiniteError as error:
+            path = self._folder / f"not-finite-{error.step:06d}.npz"
+            self._write(error.save, path)
+            self._trainer = None  # there is nothing good to keep
+            raise MinibrainsError(
+                f"{error}, expected a number; its batch is in {path}; "
+                "lower the rate, and remove or keep the checkpoints before it"
+            ) from None
+        step = trainer.step
+        for name in ("loss", "agreement", "rate"):
+            self._events.add(f"training/{name}", trainer.curves[name][-1], step)
+        if trainer.validations["step"][-1:] == [step]:
+            for name in ("loss", "agreement"):
+                self._events.add(f"validation/{name}", trainer.validations[name][-1], step)
+        if step % self.checkpoint == 0 or trainer.finished:
+            self._keep(trainer)
+
+    def _keep(self, trainer: Trainer) -> None:
+        """Write a checkpoint: a brain, the curves, and last of all what it goes on from."""
+        brain = self._head.brain_of(trainer.net)
+        self._save(brain, self._folder / f"step-{trainer.step:06d}.safetensors", trainer)
+        self._write(curves.write_csv, self._folder / "training.csv", trainer.curves)
+        self._write(curves.write_csv, self._folder / "validation.csv", trainer.validations)
+        self._write(write_atomic, self._folder / RESUME, trainer.pack(self._about))
+        self._saved = trainer.step
+
+    def _finish(self, trainer: Trainer) -> None:
+        """Save the policy of the best validation, and draw the curves."""
+        path = home() / "models" / "policy_head" / f"{self.name}.safetensors"
+        net: Any = self._head.make_module()
+        net.load_state_dict(trainer.best)
+        sha256 = self._save(self._head.brain_of(net), path, trainer)
+        picture = self._folder / "training_curves.png"
+        title = self.title or self.name
+        self._write(curves.draw, picture, title, trainer.curves, trainer.validations)
+        self._write(self._files.remove)
+        self._host.say(f"saved the brain policy_head/{path.name}, {sha256}")
+        self._host.record(policy=str(path), policy_sha256=sha256)
+
+    def _save(self, brain: PolicyHeadBrain, path: Path, trainer: Trainer) -> str:
+        """Write a brain whose header says what it comes from, and return its SHA-256."""
+        metrics: dict[str, Any] = {"steps": trainer.step, "epochs": self.epochs}
+        if trainer.validations["step"]:
+            metrics |= self._metrics(trainer)
+        parents = [self._about["start_sha256"]] if self.start else []
+        if self.brain.ref is not None:
+            parents.insert(0, self.brain.ref.sha256)
+        licensed: dict[str, str] = {}
+        if self.license:
+            licensed["license"] = self.license
+        workflow = self._host.workflow
+        samples = len(trainer.training), len(trainer.validation)
+        return self._write(  # type: ignore[no-any-return]
+            brain.save,
+            path,
+            title=self.title or self.name,
+            made_by=f"python -m server run {workflow.name}",
+            workflow=workflow.name,
+            workflow_sha256=workflow.sha256,
+            data={
+                "name": self.data,
+                "sha256": self._about["data_sha256"],
+                "game": self._episodes[0].game,
+                "rom_sha1": self._episodes[0].rom_sha1,
+                "episodes": len(self._episodes),
+                "samples": samples[0],
+                "validation_samples": samples[1],
+                "labels": count_labels(trainer.training.labels, self._actions),
+            },
+            states=hash_states(self._episodes),
+            eyes={
+                "fighter_colors_sha256": parents[0] if self.brain.ref is not None else "",
+                "turn": self.turn,
+                "pictures": self.pictures,
+                "box": self.box,
+                "size": self.size,
+            },
+            parents=parents,
+            metrics=metrics,
+            **licensed,
+        )
+
+    def _metrics(self, trainer: Trainer) -> dict[str, Any]:
+        best = trainer.best_validation
+        return {
+            "best_step": int(trainer.validations["step"][best]),
+            "validation_loss": round(trainer.validations["loss"][best], 6),
+            "validation_agreement": round(trainer.validations["agreement"][best], 6),
+            "validation_majority": round(trainer.majority, 6),
+        }
+
+    def _write(self, write: Any, *arguments: Any, **named: Any) -> Any:
+        """Write something, and return what that returns.
+
+        Raises MinibrainsError if the disk is full, or otherwise refuses it.
+        """
+        try:
+            return write(*arguments, **named)
+        except OSError as error:
+            self._trainer = None  # so that it is not tried again
+            last = "there is no checkpoint yet"
+            if self._saved >= 0:
+                last = f"the checkpoint of step {self._saved} is good"
+            raise MinibrainsError(
+                f"{self._folder} cannot be written: {error.strerror or error}; {last}; "
+                "make room, then run the workflow again, and the training goes on"
+            ) from None
+
+    def _show(self, trainer: Trainer, validated: bool) -> None:
+        """Deliver the figures of the last step, and those of a new validation."""
+        text = "beginning"
+        loss: Number | Absent = ABSENT
+        agreement: Number | Absent = ABSENT
+        if trainer.step:
+            loss, agreement = trainer.curves["loss"][-1], trainer.curves["agreement"][-1]
+            text = f"loss {loss:.3f}"
+        self.now = Learning(loss, agreement, ABSENT, ABSENT, ABSENT, trainer.finished)
+        if trainer.validations["step"]:
+            best = trainer.best_validation
+            text += f", best validation: agreement {trainer.validations['agreement'][best]:.1%}"
+        if validated:
+            self.now = self.now._replace(
+                validation_loss=trainer.validations["loss"][-1],
+                validation_agreement=trainer.validations["agreement"][-1],
+                curves=curves.sketch(trainer.curves, trainer.validations, trainer.steps),
+            )
+        self._host.progress(trainer.step, trainer.steps, text)
+
+
+_FREE: Final = frozenset({"name", "steps", "checkpoint", "title", "license"})
+"""Widgets on which the course of a training does not depend."""

@@ -1,0 +1,296 @@
+"""The samples of a data set as a policy's eyes show them, ready to learn from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from minibrains import Episode
+from minibrains.brain_file import hash_file
+from minibrains.errors import DataError
+from minibrains.files import write_atomic
+from nodes.learning.data_set import DataSet, EpisodeInfo, EpisodeSamples
+from nodes.vision.fighters import FighterColors, FighterMask
+from nodes.vision.frames import Crop, Resize
+
+COLORS: Final = 2
+"""Number of masks that a FighterMask makes of a picture."""
+
+
+class Eyes(NamedTuple):
+    """The way from a stored picture to what the network is shown, by the nodes that also play."""
+
+    colors: FighterColors
+    """The brain of FighterMask."""
+    turn: bool
+    """Its setting of that name."""
+    pictures: int
+    """Number of pictures that are one below the other in a stored one, oldest first."""
+    box: tuple[int, ...]
+    """The settings of Crop: left, top, width, height in pixels."""
+    size: tuple[int, ...]
+    """The settings of Resize: width and height in pixels."""
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Channels, height and width of what the network is shown."""
+        width, height = self.size
+        return self.pictures * COLORS, height, width
+
+    @property
+    def digest(self) -> str:
+        """A SHA-256 of all settings and colours."""
+        digest = hashlib.sha256(repr((self.colors.looks, *self[1:])).encode())
+        digest.update(self.colors.colors.tobytes())
+        digest.update(self.colors.share.tobytes())
+        return digest.hexdigest()
+
+
+class EyesParts(NamedTuple):
+    """Eyes in a form that can be pickled."""
+
+    looks: tuple[str, ...]
+    colors: np.ndarray
+    share: np.ndarray
+    settings: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, eyes: Eyes) -> EyesParts:
+        """Take eyes apart."""
+        colors = eyes.colors
+        return cls(colors.looks, np.array(colors.colors), np.array(colors.share), eyes[1:])
+
+    def whole(self) -> Eyes:
+        """Put the eyes together again."""
+        colors = FighterColors(looks=self.looks, colors=self.colors, share=self.share)
+        return Eyes(colors, *self.settings)
+
+
+class Job(NamedTuple):
+    """One episode to look at: all that a worker is told."""
+
+    folder: Path
+    """Of the data set."""
+    info: EpisodeInfo
+    eyes: EyesParts
+    targets: tuple[str, ...]
+
+
+class Lesson(NamedTuple):
+    """The samples of one episode in which an action has an effect, in the order of their ticks."""
+
+    pictures: list[bytes]
+    """For each sample uint8 [channels, height, width] as the network is shown it, compressed."""
+    labels: np.ndarray
+    """int64 [n]: the teacher's actions."""
+    targets: np.ndarray
+    """float32 [n, targets], in the units of the game's variables."""
+
+
+def look(job: Job) -> Lesson:
+    """Look at the samples of an episode.
+
+    Every picture is shown to the eyes, because FighterMask follows a match from its first one. The
+    samples in which an action has no effect are then left out.
+
+    Raises:
+        DataError: A picture is damaged or of another size, or a variable is missing; names file
+            and row.
+    """
+    eyes = job.eyes.whole()
+    samples = DataSet(job.folder).read(job.info)
+    mask = FighterMask(brain=eyes.colors, turn=eyes.turn)
+    left, top, width, height = eyes.box
+    crop = Crop(left=left, top=top, width=width, height=height)
+    resize = Resize(width=eyes.size[0], height=eyes.size[1])
+    mask.open(None)  # type: ignore[arg-type]  # it asks nothing of its host
+    mask.reset(Episode(0, 0))
+
+    pictures: list[bytes] = []
+    for row in range(len(samples)):
+        planes: list[np.ndarray] = []
+        for picture in _parts(samples, row, eyes):
+            masks = mask.tick(picture).masks
+            small = resize.tick(crop.tick(masks))
+            planes.append(small.transpose(2, 0, 1))
+        shown = np.concatenate(planes)
+        pictures.append(zlib.compress(shown.tobytes(), 1))
+
+    kept = np.flatnonzero(samples.actionable == 1)
+    targets = np.empty((len(samples), len(job.targets)), np.float32)
+    for column, name in enumerate(job.targets):
+        targets[:, column] = _target(samples, name)
+    return Lesson([pictures[row] for row in kept], samples.actions[kept], targets[kept])
+
+
+def _parts(samples: EpisodeSamples, row: int, eyes: Eyes) -> list[np.ndarray]:
+    """Return the pictures of a sample, oldest first. Raises DataError."""
+    stored = samples.picture(row)
+    height, rest = divmod(len(stored), eyes.pictures)
+    left, top, wide, high = eyes.box
+    fits = stored.shape[2] == 3 and left + wide <= stored.shape[1] and top + high <= height
+    if rest or not fits:
+        found = "x".join(map(str, stored.shape[:2]))
+        raise DataError(
+            f"{samples.path}, row {row}: the picture has {found} pixels and {stored.shape[2]} "
+            f"colours; expected {eyes.pictures} pictures in colour, one below the other, that the "
+            f"box {list(eyes.box)} is inside of; set pictures and box, or use another data set"
+        )
+    return np.split(stored, eyes.pictures)
+
+
+def _target(samples: EpisodeSamples, name: str) -> np.ndarray:
+    """Return the values of a variable, or of `a-b`: the distance of two. Raises DataError."""
+    columns: list[np.ndarray] = []
+    for variable in name.split("-"):
+        if variable not in samples.info.features:
+            raise DataError(
+                f"{samples.path} has no variable {variable!r}; expected in auxiliary some of "
+                f"{', '.join(samples.info.features)}"
+            )
+        columns.append(samples.features[:, samples.info.features.index(variable)])
+    values = columns[0]
+    if len(columns) == 2:
+        values = np.abs(columns[0] - columns[1])
+    return values
+
+
+class Lessons:
+    """The samples of many episodes, numbered one after the other."""
+
+    def __init__(self, eyes: Eyes, lessons: Sequence[Lesson]) -> None:
+        """Join episodes. `eyes` are those that have looked at them."""
+        self._shape = eyes.shape
+        self._pictures: list[bytes] = []
+        for lesson in lessons:
+            self._pictures += lesson.pictures
+        self.labels = np.concatenate([lesson.labels for lesson in lessons])
+        """int64 [n]: the teacher's actions."""
+        self.targets = np.concatenate([lesson.targets for lesson in lessons])
+        """float32 [n, targets], in the units of the game's variables."""
+
+    def __len__(self) -> int:
+        return len(self._pictures)
+
+    def frames(self, rows: np.ndarray) -> np.ndarray:
+        """Return what the network is shown: uint8 [rows, channels, height, width]."""
+        frames = np.empty((len(rows), *self._shape), np.uint8)
+        for index, row in enumerate(rows):
+            pixels = np.frombuffer(zlib.decompress(self._pictures[row]), np.uint8)
+            frames[index] = pixels.reshape(self._shape)
+        return frames
+
+
+class LessonFiles:
+    """What has been looked at, in files: a training that goes on need not look again."""
+
+    def __init__(self, folder: Path, eyes: Eyes, targets: tuple[str, ...]) -> None:
+        """Name the folder, and what the files depend on beside the data."""
+        self._folder = folder
+        self._about = {"eyes": eyes.digest, "targets": json.dumps(targets)}
+
+    def read(self, data: DataSet, info: EpisodeInfo) -> Lesson | None:
+        """Return what was seen of an episode; None: nothing, or of other data."""
+        import safetensors
+
+        try:
+            with safetensors.safe_open(self._path(info), "np") as file:
+                if file.metadata() != self._expected(data, info):
+                    return None
+                found = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        except (OSError, safetensors.SafetensorError):
+            return None
+        pixels = found["pixels"].tobytes()
+        pictures: list[bytes] = []
+        start = 0
+        for end in found["ends"].tolist():
+            pictures.append(pixels[start:end])
+            start = end
+        return Lesson(pictures, found["labels"], found["targets"])
+
+    def write(self, data: DataSet, info: EpisodeInfo, lesson: Lesson) -> None:
+        """Keep what was seen of an episode. Raises OSError."""
+        from safetensors.numpy import save
+
+        sizes = [len(picture) for picture in lesson.pictures]
+        arrays: dict[str, np.ndarray] = {
+            "pixels": np.frombuffer(b"".join(lesson.pictures), np.uint8),
+            "ends": np.cumsum(sizes, dtype=np.int64),
+            "labels": lesson.labels,
+            "targets": lesson.targets,
+        }
+        write_atomic(self._path(info), save(arrays, self._expected(data, info)))
+
+    def remove(self) -> None:
+        """Remove all files."""
+        for path in self._folder.glob("*.safetensors"):
+            path.unlink(missing_ok=True)
+        if self._folder.is_dir():
+            self._folder.rmdir()
+
+    def _path(self, info: EpisodeInfo) -> Path:
+        return self._folder / f"{info.key}.safetensors"
+
+    def _expected(self, data: DataSet, info: EpisodeInfo) -> dict[str, str]:
+        return {**self._about, "data": hash_file(data.path_of(info.key))}
+
+
+def hash_data(data: DataSet, infos: Sequence[EpisodeInfo]) -> str:
+    """Return a SHA-256 over the files of episodes: of a line `SHA-256 NAME` for each."""
+    lines: list[str] = []
+    for info in infos:
+        path = data.path_of(info.key)
+        lines.append(f"{hash_file(path)} {path.name}\n")
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def hash_states(infos: Sequence[EpisodeInfo]) -> Mapping[str, Any]:
+    """Return the number of different save states that episodes began from, and a SHA-256 over
+    their sorted hashes.
+    """
+    states = sorted({info.state_sha256 for info in infos})
+    return {"count": len(states), "sha256": hashlib.sha256("".join(states).encode()).hexdigest()}
+
+
+def split(
+    infos: Sequence[EpisodeInfo], share: float, seed: int
+) -> tuple[list[EpisodeInfo], list[EpisodeInfo]]:
+    """Split episodes into those to learn from and those to validate with.
+
+    Neighbouring samples are nearly equal, so matches are split and never samples; a match that was
+    played twice is on one side.
+
+    Args:
+        infos: The episodes.
+        share: The share of the matches to validate with.
+        seed: The seed of the choice.
+
+    Returns:
+        Both lists, neither empty.
+
+    Raises:
+        DataError: There are fewer than two different matches.
+    """
+    matches: dict[str, list[EpisodeInfo]] = {}
+    for info in infos:
+        matches.setdefault(info.trajectory_sha256 or info.key, []).append(info)
+    if len(matches) < 2:
+        raise DataError(
+            "the data set has a single match; expected at least two, because one of them is not "
+            "learned from, to validate with; collect more"
+        )
+    names = sorted(matches)
+    np.random.default_rng(seed).shuffle(names)
+    count = min(max(round(share * len(names)), 1), len(names) - 1)
+    training: list[EpisodeInfo] = []
+    validation: list[EpisodeInfo] = []
+    for number, name in enumerate(names):
+        side = validation if number < count else training
+        side += matches[name]
+    return training, validation

@@ -1,0 +1,370 @@
+"""Behaviour cloning: a network learns to choose as a teacher would."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import cos, pi
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from minibrains.errors import DataError, MinibrainsError
+from nodes.learning.lessons import Lessons
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+CURVES: Final = ("step", "loss", "agreement", "rate")
+"""One entry for each step: its number from 1, loss and agreement of its batch, learning rate."""
+VALIDATIONS: Final = ("step", "loss", "agreement")
+"""One entry for each validation."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingConfig:
+    """The settings of a training; see the widgets of ClonePolicy."""
+
+    seed: int
+    epochs: int
+    batch: int
+    rate: float
+    decay: float
+    smoothing: float
+    freeze: tuple[str, ...]
+    factors: Mapping[str, float]
+    importance: Mapping[str, float]
+    auxiliary_weight: float
+    validate: int
+    stop_after: int
+    better: str
+
+
+@dataclass
+class Trainer:
+    """A training: the network, what it learns from, and how far it is.
+
+    The order of the samples follows from the seed and the number of the step, and nothing else is
+    random once the network is there. So a training that goes on from `pack` is equal to one that
+    was not interrupted.
+    """
+
+    config: TrainingConfig
+    net: nn.Sequential
+    """The network of a PolicyHead."""
+    actions: tuple[str, ...]
+    training: Lessons
+    validation: Lessons
+    step: int = 0
+    """Number of steps that are done."""
+    curves: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in CURVES})
+    validations: dict[str, list[float]] = field(
+        default_factory=lambda: {name: [] for name in VALIDATIONS}
+    )
+    finished: bool = False
+    best: dict[str, torch.Tensor] = field(default_factory=dict)
+    """The weights of the best validation."""
+
+    def __post_init__(self) -> None:
+        import torch
+        from torch import nn
+
+        config = self.config
+        self.steps_of_epoch = max(len(self.training) // config.batch, 1)
+        self.steps = self.steps_of_epoch * config.epochs
+
+        # what is guessed beside the action is scaled to mean 0 and deviation 1
+        targets = self.training.targets
+        self.mean, self.deviation = targets.mean(axis=0), targets.std(axis=0) + 1e-3
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(config.seed)
+            self.auxiliary = nn.Linear(self._output.in_features, targets.shape[1])
+
+        weights = torch.ones(len(self.actions))
+        for name, weight in config.importance.items():
+            if name not in self.actions:
+                raise MinibrainsError(
+                    f"importance names {name!r}, which is no action of the data set; "
+                    f"expected some of {', '.join(self.actions)}"
+                )
+            weights[self.actions.index(name)] = weight
+        self.weights = weights
+
+        groups: dict[float, list[nn.Parameter]] = {}
+        for name, parameter in self._named_parameters():
+            parameter.requires_grad_(not name.startswith(config.freeze))
+            if parameter.requires_grad:
+                groups.setdefault(self._factor(name), []).append(parameter)
+        self._check_prefixes()
+        self.optimizer = torch.optim.AdamW(
+            [{"params": groups[factor], "factor": factor} for factor in sorted(groups)],
+            lr=config.rate,
+            weight_decay=config.decay,
+        )
+
+    def train(self) -> None:
+        """Take one step.
+
+        Raises:
+            NotFiniteError: The loss is no number; it has the batch.
+        """
+        import torch
+        from torch.nn import functional
+
+        config = self.config
+        share = config.rate * one_cycle(self.step / self.steps)
+        for group in self.optimizer.param_groups:
+            group["lr"] = share * group["factor"]
+
+        rows = self._batch()
+        frames = as_shown(self.training.frames(rows))
+        labels = torch.from_numpy(self.training.labels[rows])
+        scaled = (self.training.targets[rows] - self.mean) / self.deviation
+
+        hidden = self.net[:-1](frames)
+        logits = self._output(hidden)
+        loss = functional.cross_entropy(
+            logits, labels, self.weights, label_smoothing=config.smoothing
+        )
+        if self.auxiliary.out_features:
+            guessed = self.auxiliary(hidden)
+            away = functional.smooth_l1_loss(guessed, torch.from_numpy(scaled))
+            loss = loss + config.auxiliary_weight * away
+        if not torch.isfinite(loss):
+            raise NotFiniteError(self.step + 1, loss.item(), rows, self.training)
+
+        self.optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.optimizer.step()
+
+        self.step += 1
+        agreement = (logits.argmax(1) == labels).float().mean()
+        now = (self.step, loss.item(), agreement.item(), share)
+        for name, value in zip(CURVES, now, strict=True):
+            self.curves[name].append(value)
+        if self.step % config.validate == 0 or self.step == self.steps:
+            self._validate()
+
+    def _validate(self) -> None:
+        """Measure the network on matches that it does not learn from, and keep the best one."""
+        import torch
+        from torch.nn import functional
+
+        losses, right = 0.0, 0
+        with torch.no_grad():
+            for start in range(0, len(self.validation), 256):
+                rows = np.arange(start, min(start + 256, len(self.validation)))
+                logits = self.net(as_shown(self.validation.frames(rows)))
+                labels = torch.from_numpy(self.validation.labels[rows])
+                losses += float(functional.cross_entropy(logits, labels, reduction="sum"))
+                right += int((logits.argmax(1) == labels).sum())
+        count = len(self.validation)
+        for name, value in zip(
+            VALIDATIONS, (self.step, losses / count, right / count), strict=True
+        ):
+            self.validations[name].append(value)
+
+        index = self.best_validation
+        if index == len(self.validations["step"]) - 1:
+            self.best = {name: tensor.clone() for name, tensor in self.net.state_dict().items()}
+        since = len(self.validations["step"]) - 1 - index
+        goes_on = not self.config.stop_after or since < self.config.stop_after
+        self.finished = self.step == self.steps or not goes_on
+
+    @property
+    def best_validation(self) -> int:
+        """The index of the best validation: the first with the least loss or most agreement."""
+        if self.config.better == "loss":
+            return int(np.argmin(self.validations["loss"]))
+        return int(np.argmax(self.validations["agreement"]))
+
+    @property
+    def majority(self) -> float:
+        """The share of the validation's labels that are the commonest one of the training."""
+        commonest = np.bincount(self.training.labels).argmax()
+        return float((self.validation.labels == commonest).mean())
+
+    @property
+    def _output(self) -> nn.Linear:
+        """The last layer, from the hidden one to the logits."""
+        output: Any = self.net.output
+        return output  # type: ignore[no-any-return]
+
+    def _batch(self) -> np.ndarray:
+        """Return the rows of the next batch: each epoch shows all samples in an order of its own,
+        and leaves the last few out.
+        """
+        epoch, index = divmod(self.step, self.steps_of_epoch)
+        order = np.random.default_rng([self.config.seed, epoch]).permutation(len(self.training))
+        return order[index * self.config.batch :][: self.config.batch]
+
+    def _named_parameters(self) -> list[tuple[str, nn.Parameter]]:
+        named = list(self.net.named_parameters())
+        if self.auxiliary.out_features:
+            named += self.auxiliary.named_parameters("auxiliary")
+        return named
+
+    def _factor(self, name: str) -> float:
+        """Return the learning-rate factor of a parameter: that of the longest prefix."""
+        prefixes = [prefix for prefix in self.config.factors if name.startswith(prefix)]
+        if not prefixes:
+            return 1.0
+        return self.config.factors[max(prefixes, key=len)]
+
+    def _check_prefixes(self) -> None:
+        names = [name for name, _ in self._named_parameters()]
+        for prefix in (*self.config.freeze, *self.config.factors):
+            if not any(name.startswith(prefix) for name in names):
+                raise MinibrainsError(
+                    f"no parameter begins with {prefix!r}; expected the beginning of some of "
+                    f"{', '.join(names)}"
+                )
+        if not any(parameter.requires_grad for _, parameter in self._named_parameters()):
+            raise MinibrainsError(
+                f"freeze is {list(self.config.freeze)}, which are all parameters; "
+                "expected at least one that learns"
+            )
+
+    # -- going on
+
+    def pack(self, about: Mapping[str, Any]) -> bytes:
+        """Return the whole training but its data, as a safetensors file; it is read by `unpack`.
+
+        Args:
+            about: What the training depends on; JSON.
+        """
+        import torch
+        from safetensors.torch import save
+
+        tensors: dict[str, torch.Tensor] = {}
+        for prefix, state in (
+            ("net", self.net.state_dict()),
+            ("auxiliary", self.auxiliary.state_dict()),
+            ("best", self.best),
+        ):
+            for name, tensor in state.items():
+                tensors[f"{prefix}/{name}"] = tensor.detach().clone()
+        for index, moments in self.optimizer.state_dict()["state"].items():
+            for name, tensor in moments.items():
+                tensors[f"optimizer/{index}/{name}"] = tensor.clone()
+        for prefix, curves in (("curves", self.curves), ("validations", self.validations)):
+            for name, values in curves.items():
+                tensors[f"{prefix}/{name}"] = torch.tensor(values, dtype=torch.float64)
+        metadata = {
+            "about": json.dumps(about, sort_keys=True),
+            "step": str(self.step),
+            "finished": json.dumps(self.finished),
+        }
+        return save(tensors, metadata)
+
+    def unpack(self, data: bytes, about: Mapping[str, Any]) -> None:
+        """Go on from where a training was packed.
+
+        Raises:
+            MinibrainsError: It depends on something else than `about`.
+            ValueError: It is no such file.
+        """
+        from safetensors import SafetensorError
+        from safetensors.torch import load
+
+        try:
+            tensors = load(data)
+            length = int.from_bytes(data[:8], "little")
+            metadata = json.loads(data[8 : 8 + length])["__metadata__"]
+            before = json.loads(metadata["about"])
+        except (SafetensorError, KeyError, TypeError) as error:
+            raise ValueError(str(error)) from None
+        for name, value in about.items():
+            if before.get(name) != value:
+                raise MinibrainsError(
+                    f"another training has this name: its {name} is {_short(before.get(name))}, "
+                    f"and here it is {_short(value)}; choose another name, or remove its folder"
+                )
+        parts: dict[str, dict[str, Any]] = {}
+        for name, tensor in tensors.items():
+            part, _, rest = name.partition("/")
+            parts.setdefault(part, {})[rest] = tensor
+        self.net.load_state_dict(parts["net"])
+        self.auxiliary.load_state_dict(parts["auxiliary"])
+        self.best = parts.get("best", {})
+        moments: dict[int, dict[str, torch.Tensor]] = {}
+        for name, tensor in parts.get("optimizer", {}).items():
+            index, _, rest = name.partition("/")
+            moments.setdefault(int(index), {})[rest] = tensor
+        groups = self.optimizer.state_dict()["param_groups"]
+        self.optimizer.load_state_dict({"state": moments, "param_groups": groups})
+        self.curves = {name: parts["curves"][name].tolist() for name in CURVES}
+        self.validations = {name: parts["validations"][name].tolist() for name in VALIDATIONS}
+        self.step = int(metadata["step"])
+        self.finished = json.loads(metadata["finished"])
+
+
+class NotFiniteError(MinibrainsError):
+    """A loss is no number."""
+
+    def __init__(self, step: int, loss: float, rows: np.ndarray, lessons: Lessons) -> None:
+        """Remember the batch."""
+        super().__init__(f"the loss of step {step} is {loss}")
+        self.step = step
+        self.rows = rows
+        self.lessons = lessons
+
+    def save(self, path: Path) -> None:
+        """Write the batch into a file that `numpy.load` reads. Raises OSError."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.savez_compressed(
+            path,
+            rows=self.rows,
+            frames=self.lessons.frames(self.rows),
+            labels=self.lessons.labels[self.rows],
+            targets=self.lessons.targets[self.rows],
+        )
+
+
+def as_shown(frames: np.ndarray) -> torch.Tensor:
+    """Return frames, uint8 [n, channels, height, width], as FrameStack shows them with a mean of 0
+    and a deviation of 1: float32, 0 to 1.
+    """
+    import torch
+
+    return torch.from_numpy(frames.astype(np.float32) / np.float32(255))
+
+
+def one_cycle(done: float) -> float:
+    """Return the share of the highest learning rate: it rises from 1/25 for 30 % of the training,
+    and falls to 0.
+
+    Args:
+        done: The share of the training that is done, 0 to 1.
+
+    Source: L. N. Smith and N. Topin, Super-convergence: very fast training of neural networks using
+        large learning rates, 2018, arXiv:1708.07120.
+    """
+    if done < 0.3:
+        return 0.04 + 0.96 * (1 - cos(pi * done / 0.3)) / 2
+    return (1 + cos(pi * (done - 0.3) / 0.7)) / 2
+
+
+def count_labels(labels: Sequence[int] | np.ndarray, actions: tuple[str, ...]) -> dict[str, int]:
+    """Return the number of labels of each action that there is, by name."""
+    counts = np.bincount(np.asarray(labels), minlength=len(actions)).tolist()
+    return {name: count for name, count in zip(actions, counts, strict=True) if count}
+
+
+def check_training(lessons: Lessons, what: str) -> None:
+    """Raise DataError if there is nothing to learn from, or to validate with."""
+    if not len(lessons):
+        raise DataError(
+            f"the matches {what} have no sample in which an action has an effect; "
+            "expected actionable to be linked where the data was collected"
+        )
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True)
+    if len(text) > 80:
+        return text[:80] + "…"
+    return text

@@ -1,0 +1,419 @@
+"""Behaviour cloning: it learns, goes on after a kill, and refuses what must not be learned from."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import safetensors
+
+from minibrains import Episode
+from minibrains.brain_file import read_header
+from minibrains.errors import DataError, MinibrainsError
+from minibrains.games.splits import HELD_BACK, Splits
+from minibrains.testing import ScratchHost, opened, play
+from nodes.actions.sink import ActionTable
+from nodes.learning.clone import ClonePolicy
+from nodes.learning.data_set import DataSet, decode_picture
+from nodes.learning.lessons import Eyes, EyesParts, Job, Lessons, hash_data, look, split
+from nodes.policies.network import PolicyHead, PolicyHeadBrain
+from nodes.vision.fighters import FighterMask
+from nodes.vision.frames import Crop, FrameStack, FrameStackBrain, Resize
+from tests.support.command import Command
+from tests.support.data_sets import ACTIONS
+from tests.support.fights import COLORS, NAME, SMALL, clone, info, match, write_fights
+
+parquet = pytest.importorskip("pyarrow.parquet")
+pytest.importorskip("matplotlib")
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home folder of commands, for this process as well."""
+    monkeypatch.setenv("MINIBRAINS_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def _train(node: ClonePolicy, tmp_path: Path, ticks: int = 1000) -> ScratchHost:
+    """Let a node train until it is finished, or for some ticks."""
+    (tmp_path / "run").mkdir(exist_ok=True)
+    with opened(node, ScratchHost(tmp_path / "run")) as host:
+        node.reset(Episode(0, 0, "node"))
+        for _ in range(ticks):
+            if node.emit().finished:
+                break
+            node.latch()
+    return host
+
+
+def _curve(home: Path, name: str = "small", table: str = "training") -> dict[str, np.ndarray]:
+    with (home / "training" / name / f"{table}.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    return {column: np.array([float(row[column]) for row in rows]) for column in rows[0]}
+
+
+def _policy(home: Path, name: str = "small") -> PolicyHeadBrain:
+    return PolicyHeadBrain.load(home / "models/policy_head" / f"{name}.safetensors")
+
+
+# -- learning
+
+
+def test_it_learns_to_act_as_the_teacher(tmp_path: Path, home: Path) -> None:
+    write_fights()
+    host = _train(clone(), tmp_path)
+    loss = _curve(home)["loss"]
+    validation = _curve(home, table="validation")
+    header = read_header(home / "models/policy_head/small.safetensors")
+    metrics = json.loads(header.metadata["metrics"])
+    assert loss[-5:].mean() < 0.6 * loss[:5].mean()
+    assert validation["agreement"].max() > metrics["validation_majority"] + 0.2
+    assert metrics["validation_loss"] == pytest.approx(validation["loss"].min(), abs=1e-5)
+    assert host.shown[-1][0] == host.shown[-1][1], "the progress bar is full"
+    assert (home / "training/small/training_curves.png").read_bytes().startswith(b"\x89PNG")
+    assert list((home / "training/small/events").iterdir())
+    assert not (home / "training/small/looked").exists()
+
+
+def test_the_brain_says_what_it_comes_from(tmp_path: Path, home: Path) -> None:
+    write_fights()
+    host = _train(clone(license="MIT", title="Squares"), tmp_path)
+    header = read_header(home / "models/policy_head/small.safetensors")
+    about = {name: header.metadata[name] for name in ("title", "license", "workflow_sha256")}
+    assert about == {
+        "title": "Squares",
+        "license": "MIT",
+        "workflow_sha256": host.workflow.sha256,
+    }
+    data = json.loads(header.metadata["data"])
+    assert (data["name"], data["episodes"]) == (NAME, 8)
+    fights = DataSet.named(NAME)
+    assert data["sha256"] == hash_data(fights, fights.episodes())
+    assert data["samples"] + data["validation_samples"] == 8 * 35, "only actionable ones"
+    assert json.loads(header.metadata["states"])["count"] == 1
+    brain = _policy(home)
+    assert brain.action_names == ACTIONS
+    assert {array.dtype for array in brain.tensors.values()} == {np.dtype(np.float16)}
+
+
+def test_training_and_play_see_the_same(tmp_path: Path) -> None:
+    data = write_fights(2)
+    job = Job(
+        data.folder,
+        data.episodes()[0],
+        EyesParts.of(Eyes(COLORS, True, 3, SMALL["box"], SMALL["size"])),
+        (),
+    )
+    lesson = look(job)
+    shown = Lessons(job.eyes.whole(), [lesson]).frames(np.arange(len(lesson.pictures)))
+    mask = FighterMask(brain=COLORS, turn=True)
+    crop, resize = Crop(left=0, top=4, width=64, height=24), Resize(width=32, height=12)
+    brain = FrameStackBrain(
+        taps=np.array([2, 1, 0], np.int32),
+        mean=np.zeros(2, np.float32),
+        std=np.ones(2, np.float32),
+    )
+    stack = FrameStack(brain=brain)
+    samples = data.read(data.episodes()[0])
+    played: list[np.ndarray] = []
+    with opened(mask), opened(stack):
+        mask.reset(Episode(0, 0))
+        stack.reset(Episode(0, 0))
+        for row in range(len(samples)):
+            for picture in np.split(decode_picture(samples.pictures[row]), 3):
+                frames = stack.tick(resize.tick(crop.tick(mask.tick(picture).masks)))
+            if samples.actionable[row]:
+                played.append(frames)
+    assert np.array_equal(np.stack(played), shown.astype(np.float32) / np.float32(255))
+
+
+def test_every_checkpoint_plays(tmp_path: Path, home: Path) -> None:
+    write_fights(4)
+    _train(clone(epochs=4), tmp_path)
+    checkpoints = sorted((home / "training/small").glob("step-*.safetensors"))
+    assert len(checkpoints) > 1
+    for path in checkpoints:
+        node = PolicyHead(brain=PolicyHeadBrain.load(path))
+        with opened(node):
+            (logits,) = play(node, {"frames": np.zeros((6, 12, 32), np.float32)})
+        assert logits.shape == (3,)
+        assert np.isfinite(logits).all()
+
+
+def test_it_stops_early_when_nothing_gets_better(tmp_path: Path, home: Path) -> None:
+    write_fights(4, random=True)
+    _train(clone(epochs=100, stop_after=3), tmp_path)
+    losses = _curve(home, table="validation")["loss"]
+    assert len(_curve(home)["loss"]) < 600
+    assert len(losses) - 1 - int(losses.argmin()) == 3
+    metrics = json.loads(
+        read_header(home / "models/policy_head/small.safetensors").metadata["metrics"]
+    )
+    assert metrics["best_step"] == 10 * (int(losses.argmin()) + 1)
+
+
+def test_matches_are_split_and_not_samples() -> None:
+    infos = [info(number) for number in range(10)]
+    twice = replace(infos[3], episode=99)
+    training, validation = split([*infos, twice], 0.3, seed=1)
+    assert (len(training) + len(validation), len({one.key for one in validation})) == (
+        11,
+        len(validation),
+    )
+    assert (infos[3] in validation) == (twice in validation)
+    assert split(infos, 0.3, seed=1) == split(infos, 0.3, seed=1)
+    assert len(split(infos, 0.0, seed=1)[1]) == 1
+    with pytest.raises(DataError, match="a single match"):
+        split(infos[:1], 0.3, seed=1)
+
+
+# -- parts of the network
+
+
+def test_frozen_parts_keep_their_bytes(tmp_path: Path, home: Path) -> None:
+    write_fights(4)
+    _train(clone(epochs=2), tmp_path)
+    start = {"start": "models/policy_head/small.safetensors"}
+    _train(clone(name="next", epochs=2, freeze=("convolution0",), **start), tmp_path)
+    before, after = _policy(home), _policy(home, "next")
+    for name, array in before.tensors.items():
+        same = array.tobytes() == after.tensors[name].tobytes()
+        assert same == name.startswith("convolution0"), name
+    parents = read_header(home / "models/policy_head/next.safetensors").metadata["parents"]
+    assert before.ref is not None
+    assert before.ref.sha256 in parents
+
+
+def test_a_factor_slows_parts_down(tmp_path: Path, home: Path) -> None:
+    write_fights(4)
+    _train(clone(epochs=2, weights="f32", factors={"hidden": 0.0}, decay=0.0), tmp_path)
+    config = dict(_policy(home).config)
+    fresh = PolicyHead.new_brain(config, seed=0)
+    after = _policy(home)
+    assert np.array_equal(fresh.tensors["hidden.weight"], after.tensors["hidden.weight"])
+    assert not np.array_equal(fresh.tensors["output.weight"], after.tensors["output.weight"])
+
+
+@pytest.mark.parametrize(
+    ("widgets", "message"),
+    [
+        ({"freeze": ("covolution",)}, "no parameter begins with 'covolution'"),
+        ({"freeze": ("",)}, "which are all parameters"),
+        ({"factors": {"head": 0.1}}, "no parameter begins with 'head'"),
+        ({"importance": {"jump": 2.0}}, "'jump', which is no action"),
+        ({"auxiliary": ("hp",)}, "no variable 'hp'"),
+        ({"box": (0, 0, 64, 40)}, "row 0: the picture has 96x64 pixels"),
+        ({"pictures": 5}, "expected 5 pictures"),
+        ({"start": "models/none.safetensors"}, "there is no file 'models/none.safetensors'"),
+        ({"data": "nothing"}, "has no episodes"),
+        ({"game": "Airstriker-Genesis-v0"}, "is of the game 'Duel-Genesis', expected 'Airstriker"),
+    ],
+)
+def test_wrong_settings_are_refused(tmp_path: Path, widgets: dict[str, Any], message: str) -> None:
+    write_fights(2)
+    with pytest.raises(MinibrainsError, match=message) as refused:
+        _train(clone(**widgets), tmp_path)
+    assert "\n" not in str(refused.value)
+
+
+# -- going on
+
+
+def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(
+    tmp_path: Path, home: Path
+) -> None:
+    write_fights(4)
+    _train(clone(name="whole"), tmp_path)
+    # the looking takes one tick, and each further one five steps
+    for ticks in (3, 4):
+        _train(clone(), tmp_path, ticks=ticks)
+    host = _train(clone(), tmp_path)
+    assert "goes on after step 25" in host.said[0]
+    for table in ("training", "validation"):
+        whole, parts = _curve(home, "whole", table), _curve(home, "small", table)
+        for name, values in whole.items():
+            assert parts[name] == pytest.approx(values, abs=1e-5)
+    for name, array in _policy(home, "whole").tensors.items():
+        assert np.array_equal(array, _policy(home).tensors[name])
+
+
+def _workflow(tmp_path: Path, name: str) -> Path:
+    COLORS.save(tmp_path / "colors.safetensors", title="Squares", made_by="a test")
+    settings = {**SMALL, "name": name, "epochs": 30, "steps": 1}
+    nodes = {
+        "clone": {"type": "ClonePolicy@1", "set": settings, "brain": "colors.safetensors"},
+        "log": {"type": "Log@1", "in": {"value": "clone.validation_loss"}},
+    }
+    path = tmp_path / f"{name}.json"
+    path.write_text(json.dumps({"minibrains": 1, "run": {"ticks": 10_000}, "nodes": nodes}))
+    return path
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_training_that_was_killed_goes_on(
+    tmp_path: Path, home: Path, minibrains: Command, number: signal.Signals
+) -> None:
+    write_fights(4)
+    killed = _workflow(tmp_path, "killed")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "server", "run", str(killed)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        deadline = time.monotonic() + 120
+        while not (home / "training/killed/training.safetensors").exists():
+            assert time.monotonic() < deadline
+            assert process.poll() is None, "it ended before it could be killed"
+            time.sleep(0.005)
+    finally:
+        process.send_signal(number)
+        process.wait(60)
+    with safetensors.safe_open(home / "training/killed/training.safetensors", "np") as file:
+        step = int(file.metadata()["step"])
+    assert not (home / "models").exists(), "it was not finished"
+    if number == signal.SIGKILL:
+        assert step % 10 == 0, "only checkpoints are left"
+    done = minibrains("run", killed)
+    assert done.returncode == 0, done.stderr
+    assert f"goes on after step {step}" in done.stdout + done.stderr
+    assert minibrains("run", _workflow(tmp_path, "whole")).returncode == 0
+    for table in ("training", "validation"):
+        whole, parts = _curve(home, "whole", table), _curve(home, "killed", table)
+        assert parts["loss"] == pytest.approx(whole["loss"], abs=1e-5)
+
+
+def test_a_full_disk_keeps_the_last_checkpoint(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_fights(4)
+    _train(clone(name="whole", epochs=4), tmp_path)
+    _train(clone(epochs=4), tmp_path, ticks=3)
+    with monkeypatch.context() as full:
+        full.setattr("os.fsync", _no_space)
+        with pytest.raises(MinibrainsError, match="No space left on device; the checkpoint of st"):
+            _train(clone(epochs=4), tmp_path)
+    assert not list((home / "training/small").glob(".*")), "nothing unfinished is left"
+    _train(clone(epochs=4), tmp_path)
+    assert _curve(home)["loss"] == pytest.approx(_curve(home, "whole")["loss"], abs=1e-5)
+
+
+def _no_space(handle: int) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def test_another_training_of_the_same_name_is_refused(tmp_path: Path) -> None:
+    write_fights(4)
+    _train(clone(epochs=1), tmp_path)
+    with pytest.raises(MinibrainsError, match=r"its batch is 16, and here it is 8; choose another"):
+        _train(clone(epochs=1, batch=8), tmp_path)
+    DataSet.named(NAME).write(info(9), match(9))
+    with pytest.raises(MinibrainsError, match="another training has this name: its data_sha256 is"):
+        _train(clone(epochs=1), tmp_path)
+
+
+def test_a_loss_that_is_no_number_leaves_its_batch(tmp_path: Path, home: Path) -> None:
+    write_fights(4)
+    with pytest.raises(MinibrainsError, match=r"the loss of step \d+ is (nan|inf)") as refused:
+        _train(clone(rate=1e25), tmp_path)
+    assert "\n" not in str(refused.value)
+    (path,) = (home / "training/small").glob("not-finite-*.npz")
+    with np.load(path) as batch:
+        assert batch["frames"].shape == (16, 6, 12, 32)
+        assert len(batch["labels"]) == 16
+
+
+# -- what is not learned from
+
+
+def test_a_held_back_state_is_not_learned_from(tmp_path: Path) -> None:
+    data = write_fights(3)
+    splits = Splits.named("Duel-Genesis")
+    assert splits is not None
+    state, sha256 = next(iter(splits.parts[HELD_BACK].items()))
+    path = data.files()[1]
+    _change(path, state=state, state_sha256=sha256)
+    with pytest.raises(DataError, match=f"{path.name} must not be learned from"):
+        _train(clone(), tmp_path)
+
+
+def test_data_of_two_action_tables_is_refused(tmp_path: Path) -> None:
+    data = write_fights(3)
+    path = data.files()[1]
+    _change(path, actions=["wait", "punch", "kick"])
+    with pytest.raises(DataError, match=f"{path.name} has another action table: action 1 is"):
+        _train(clone(), tmp_path)
+
+
+def test_a_damaged_picture_is_named(tmp_path: Path) -> None:
+    path = write_fights(3).files()[1]
+    table = parquet.read_table(path)
+    columns = table.to_pydict()
+    png = columns["picture"][4]["bytes"]
+    columns["picture"][4]["bytes"] = png[:-40] + bytes(40)
+    parquet.write_table(type(table).from_pydict(columns, schema=table.schema), path)
+    with pytest.raises(DataError, match=f"{path.name}, row 4: the picture is damaged"):
+        _train(clone(), tmp_path)
+
+
+def _change(path: Path, **changes: Any) -> None:
+    """Write an episode again with other metadata."""
+    table = parquet.read_table(path)
+    about = {**json.loads(table.schema.metadata[b"minibrains"]), **changes}
+    columns = table.to_pydict()
+    if "state" in changes:
+        columns["state"] = [changes["state"]] * len(table)
+    metadata = {**table.schema.metadata, b"minibrains": json.dumps(about).encode()}
+    changed = type(table).from_pydict(columns, schema=table.schema.with_metadata(metadata))
+    parquet.write_table(changed, path)
+
+
+@pytest.mark.parametrize("names", [ACTIONS, ("wait", "punch", "kick")])
+def test_play_refuses_another_action_table(
+    tmp_path: Path, minibrains_process: Command, names: tuple[str, ...]
+) -> None:
+    write_fights(4)
+    _train(clone(epochs=1), tmp_path)
+    table = ActionTable(
+        names=names,
+        buttons=("A", "B"),
+        starts=np.array([0, 1, 2, 3], np.int32),
+        rows=np.array([[0, 0], [1, 0], [0, 1]], np.uint8),
+    )
+    table.save(tmp_path / "table.safetensors", title="Three actions", made_by="a test")
+    masks = {"in": {"frame": "console.frame"}, "brain": "fighter_colors/duel.safetensors"}
+    size = {"width": 32, "height": 12}
+    stack = {"in": {"frame": "small.frame"}, "brain": "frame_stack/masks3.safetensors"}
+    head = {"in": {"frames": "stack.frames"}, "brain": "policy_head/small.safetensors"}
+    sink = {"in": {"action": "choose.action"}, "brain": "table.safetensors"}
+    console = {"set": {"game": "Duel-Genesis"}, "in": {"pad1": "sink.pad"}}
+    nodes = {
+        "console": {"type": "RetroEmulator@2", **console},
+        "masks": {"type": "FighterMask@1", **masks},
+        "small": {"type": "Resize@1", "set": size, "in": {"frame": "masks.masks"}},
+        "stack": {"type": "FrameStack@1", **stack},
+        "head": {"type": "PolicyHead@1", **head},
+        "choose": {"type": "ActionSampler@1", "in": {"logits": "head.logits"}},
+        "sink": {"type": "EmulatorSink@1", **sink},
+    }
+    path = tmp_path / "play.json"
+    path.write_text(json.dumps({"minibrains": 1, "run": {"ticks": 20}, "nodes": nodes}))
+    done = minibrains_process("run", path)
+    assert (done.returncode == 0) == (names == ACTIONS), done.stderr
+    if names != ACTIONS:
+        expected = "head was trained for other actions: action 1 is 'kick' there, and 'punch' here"
+        assert expected in done.stderr
