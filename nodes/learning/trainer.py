@@ -81,7 +81,9 @@ class Trainer:
         self.mean, self.deviation = targets.mean(axis=0), targets.std(axis=0) + 1e-3
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(config.seed)
-            self.auxiliary = nn.Linear(self._output.in_features, targets.shape[1])
+            self.auxiliary: nn.Module = nn.Identity()
+            if targets.shape[1]:
+                self.auxiliary = nn.Linear(self._output.in_features, targets.shape[1])
 
         weights = torch.ones(len(self.actions))
         for name, weight in config.importance.items():
@@ -129,7 +131,7 @@ class Trainer:
         loss = functional.cross_entropy(
             logits, labels, self.weights, label_smoothing=config.smoothing
         )
-        if self.auxiliary.out_features:
+        if scaled.size:
             guessed = self.auxiliary(hidden)
             away = functional.smooth_l1_loss(guessed, torch.from_numpy(scaled))
             loss = loss + config.auxiliary_weight * away
@@ -202,10 +204,7 @@ class Trainer:
         return order[index * self.config.batch :][: self.config.batch]
 
     def _named_parameters(self) -> list[tuple[str, nn.Parameter]]:
-        named = list(self.net.named_parameters())
-        if self.auxiliary.out_features:
-            named += self.auxiliary.named_parameters("auxiliary")
-        return named
+        return [*self.net.named_parameters(), *self.auxiliary.named_parameters("auxiliary")]
 
     def _factor(self, name: str) -> float:
         """Return the learning-rate factor of a parameter: that of the longest prefix."""
@@ -288,7 +287,7 @@ class Trainer:
             part, _, rest = name.partition("/")
             parts.setdefault(part, {})[rest] = tensor
         self.net.load_state_dict(parts["net"])
-        self.auxiliary.load_state_dict(parts["auxiliary"])
+        self.auxiliary.load_state_dict(parts.get("auxiliary", {}))
         self.best = parts.get("best", {})
         moments: dict[int, dict[str, torch.Tensor]] = {}
         for name, tensor in parts.get("optimizer", {}).items():

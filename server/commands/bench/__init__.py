@@ -45,6 +45,10 @@ def main(arguments: argparse.Namespace) -> int:
         from server.commands.bench import start
 
         results["start"] = start.run(read_spec(arguments))
+    if arguments.name == "train":
+        from server.commands.bench import train
+
+        results["train"] = train.run()
     if arguments.name == "editor":
         from server.commands.bench import editor
 

@@ -1,0 +1,149 @@
+"""The benchmark `bench train`: collecting, reading and training, the last beside a plain loop."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from minibrains.run.run import Run
+from minibrains.run.spec import RunSpec
+from nodes.learning.clone import ClonePolicy
+from nodes.learning.data_set import DataSet
+from nodes.learning.lessons import Eyes, EyesParts, Job, Lessons, look
+from nodes.policies.network import PolicyHead
+from server.commands.bench.measure import medians, seconds
+
+DATA = "duel"
+MATCHES = 4
+STEPS = 4
+"""Steps of the optimizer in a turn."""
+TURNS = 12
+NEVER = 1_000_000
+
+
+def run() -> dict[str, Any]:
+    """Return `{"cases": [{"what", "samples_per_s", "plain_per_s", "ratio"}]}`.
+
+    A few matches of `duel_collect` are played into an empty folder, read with all pictures, and
+    looked at by the eyes of `duel_clone`, all in one process. Then `duel_clone` trains in turns
+    with a plain loop of torch: the same network, optimizer, size of batches and samples, which are
+    all in memory, without auxiliary variables, curves and checkpoints. `ratio` is that of the
+    medians. Raises what a run raises.
+    """
+    with TemporaryDirectory() as folder, home_in(folder):
+        collecting = seconds(_collect)
+        data = DataSet.named(DATA)
+        samples = sum(info.samples for info in data.episodes())
+        reading = seconds(lambda: _read(data))
+        with Run(RunSpec("duel_clone", widgets=_settings())) as run:
+            run.engine.reset(0, 0)
+            node = run.engine.nodes["clone"]
+            began = perf_counter()
+            lessons = _look(data, node)
+            looking = perf_counter() - began
+            run.engine.advance(3)  # look, make the trainer, and warm up
+            works = {
+                "training": lambda: run.engine.advance(1),
+                "plain": plain_loop(node, lessons),
+            }
+            taken = medians(works, TURNS)
+
+    cases: list[dict[str, Any]] = []
+    for what, took in (("collecting", collecting), ("reading", reading), ("looking", looking)):
+        cases.append(_case(what, samples / took))
+    batches = STEPS * node.batch
+    cases.append(_case("training", batches / taken["training"], batches / taken["plain"]))
+    return {"cases": cases}
+
+
+def _case(what: str, rate: float, plain: float | None = None) -> dict[str, Any]:
+    case: dict[str, Any] = {
+        "what": what,
+        "samples_per_s": round(rate, 1),
+        "plain_per_s": None,
+        "ratio": None,
+    }
+    if plain is not None:
+        case["plain_per_s"] = round(plain, 1)
+        case["ratio"] = round(rate / plain, 3)
+    return case
+
+
+@contextmanager
+def home_in(folder: str) -> Iterator[None]:
+    """Let a folder be the user's own, which is what $MINIBRAINS_HOME says."""
+    before = os.environ.get("MINIBRAINS_HOME")
+    os.environ["MINIBRAINS_HOME"] = folder
+    try:
+        yield
+    finally:
+        del os.environ["MINIBRAINS_HOME"]
+        if before is not None:
+            os.environ["MINIBRAINS_HOME"] = before
+
+
+def _collect() -> None:
+    with Run(RunSpec("duel_collect", episodes=MATCHES)) as run:
+        for _ in run:
+            pass
+
+
+def _read(data: DataSet) -> None:
+    for info in data.episodes():
+        samples = data.read(info)
+        for row in range(len(samples)):
+            samples.picture(row)
+
+
+def _settings() -> dict[str, Any]:
+    """Return the widgets with which all steps are alike: none of them validates or saves."""
+    return {
+        "clone.steps": STEPS,
+        "clone.epochs": 10_000,
+        "clone.validate": NEVER,
+        "clone.checkpoint": NEVER,
+        "clone.auxiliary": [],
+    }
+
+
+def _look(data: DataSet, node: ClonePolicy) -> Lessons:
+    eyes = Eyes(node.brain, node.turn, node.pictures, node.box, node.size)
+    seen = [look(Job(data.folder, info, EyesParts.of(eyes), ())) for info in data.episodes()]
+    return Lessons(eyes, seen)
+
+
+def plain_loop(node: ClonePolicy, lessons: Lessons) -> Callable[[], None]:
+    """Return a function that takes STEPS steps, as anybody would write them."""
+    import torch
+    from torch.nn import functional
+
+    frames = torch.from_numpy(lessons.frames(np.arange(len(lessons))))
+    labels = torch.from_numpy(lessons.labels)
+    channels, height, width = frames.shape[1:]
+    config = {
+        "channels": channels,
+        "height": height,
+        "width": width,
+        "hidden": node.hidden,
+        "convolutions": node.convolutions,
+        "actions": int(labels.max()) + 1,
+    }
+    net = PolicyHead(brain=PolicyHead.new_brain(config, 0)).make_module()
+    optimizer = torch.optim.AdamW(net.parameters(), lr=node.rate, weight_decay=node.decay)
+
+    def steps() -> None:
+        for _ in range(STEPS):
+            rows = torch.randint(len(labels), (node.batch,))
+            logits = net(frames[rows].float() / 255)
+            loss = functional.cross_entropy(logits, labels[rows], label_smoothing=node.smoothing)
+            optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+
+    return steps
