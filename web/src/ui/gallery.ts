@@ -26,11 +26,11 @@ export async function openGallery(editor: Editor, files: Files): Promise<void> {
   const templates = loaded.flatMap(({ name, workflow }) =>
     workflow ? [{ name, workflow, nodes: Object.keys(workflow.nodes).length }] : [],
   );
-  const largest = new Map<string, number>();
-  for (const { name, nodes } of templates)
-    largest.set(family(name), Math.max(nodes, largest.get(family(name)) ?? 0));
-  // large graphs first; a workflow and its variants stay together, in the server's order
-  templates.sort((one, other) => largest.get(family(other.name))! - largest.get(family(one.name))!);
+  const size = new Map(templates.map(({ name, nodes }) => [name, nodes]));
+  const sizeOfFamily = (name: string) => size.get(family(name)) ?? 0;
+  // large agents first, then the tools, of which none is the original; a workflow and its variants
+  // stay together, in the server's order
+  templates.sort((one, other) => sizeOfFamily(other.name) - sizeOfFamily(one.name));
   const element = h("dialog", {
     class: "dialog gallery",
     tabindex: "-1",
