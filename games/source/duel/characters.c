@@ -18,7 +18,7 @@
     {10 + (s), 4, 28,  18 + (d), 55 + (r), 36, 72,  22, 16,  70, 0,                              POSE_KNEE,         POSE_HIGH_KICK }, \
     { 4 + (s), 3,  8,   6 + (d), 38 + (r), 22, 44,  12,  9,  40, 0,                              POSE_CROUCH,       POSE_LOW_JAB }, \
     { 6 + (s), 3, 15,  10 + (d), 42 + (r), 22, 46,  16, 12,  50, 0,                              POSE_CROUCH,       POSE_LOW_JAB }, \
-    { 5 + (s), 6, 26,  15 + (d), 38 + (r), 30, 100,  20, 12,  44, 0,                              POSE_CROUCH,       POSE_UPPERCUT }, \
+    { 5 + (s), 8, 24,  16 + (d), 46 + (r), 30, 100,  20, 15,  56, 0,                              POSE_CROUCH,       POSE_UPPERCUT }, \
     { 5 + (s), 3, 10,   6 + (d), 42 + (r),  0, 16,  12,  9,  40, HIT_LOW,                        POSE_CROUCH,       POSE_LOW_KICK }, \
     { 7 + (s), 3, 17,  10 + (d), 48 + (r),  0, 18,  16, 12,  50, HIT_LOW,                        POSE_CROUCH,       POSE_LOW_KICK }, \
     { 9 + (s), 4, 27,  14 + (d), 53 + (r),  0, 18,  20, 15,  48, HIT_LOW | HIT_KNOCKS_DOWN,      POSE_CROUCH,       POSE_SWEEP }, \
@@ -30,7 +30,7 @@
     { 6,       9,  4,  15 + (d), 44 + (r),  0, 40,  20, 14,  56, HIT_HIGH | HIT_IN_AIR,          POSE_JUMP,         POSE_JUMP_KICK }
 
 /* The frames are those of the whole throw. Its reach is the character's throw_range. */
-#define THROW(damage) {2, 1, 36, damage, 0, 0, 0, 0, 0, 0, HIT_KNOCKS_DOWN, POSE_GRAB, POSE_THROW}
+#define THROW(damage) {4, 1, 34, damage, 0, 0, 0, 0, 0, 0, HIT_KNOCKS_DOWN, POSE_GRAB, POSE_THROW}
 /* startup: frames before the projectile is released. Damage and stun are the projectile's. */
 #define PROJECTILE(startup, recovery, damage) \
     {startup, 1, recovery, damage, 0, 36, 56, 19, 15, 56, HIT_CHIPS, POSE_CAST_BACK, POSE_CAST}

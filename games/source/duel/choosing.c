@@ -2,7 +2,7 @@
 
 #include "habits.h"
 
-#define QUICK_BELOW 13 /* frames of reaction time */
+#define QUICK_BELOW 16 /* frames of reaction time */
 #define INSTANT_BELOW 6
 #define MOST_WORTH 96
 #define REMEMBERED 120 /* frames after which a choice gets no more credit */
