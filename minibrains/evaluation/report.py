@@ -234,6 +234,9 @@ def describe(result: Mapping[str, Any]) -> str:
             lines.append(f"{label(player)}: {failed}: {node['first_error']}")
     if "verdict" in result:
         lines.append(result["verdict"]["sentence"])
+    if "look" in result:
+        look = result["look"]
+        lines.append(f"look {look['number']} at held-back states of this ROM: {look['ledger']}")
     return "\n".join(lines)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from tqdm import tqdm
 
 from minibrains.evaluation import chart
+from minibrains.evaluation.ledger import Look, record_look
 from minibrains.evaluation.play import Games
 from minibrains.evaluation.player import Player
 from minibrains.evaluation.protocol import Protocol, choose_game, make_protocol
@@ -22,6 +23,8 @@ from minibrains.evaluation.report import compared, describe, judge, made_with, o
 from minibrains.evaluation.rows import Rows
 from minibrains.evaluation.rules import Baseline, Rules
 from minibrains.files import write_atomic
+from minibrains.games.catalog import Game
+from minibrains.games.splits import HELD_BACK, Splits
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import Workflow
 from minibrains.process.launchers import choose_launcher
@@ -46,7 +49,8 @@ def main(arguments: argparse.Namespace) -> int:
     """Evaluate a workflow and print the results. Returns the exit status."""
     # the players, and the rows of each
     registry = read_registry(arguments)
-    rules, sections = _prepare(arguments, registry)
+    game, rules, sections = _prepare(arguments, registry)
+    look = _record_look(arguments, game, sections)
     players: list[Player] = []
     for section in sections:
         players.extend(section.players)
@@ -72,6 +76,8 @@ def main(arguments: argparse.Namespace) -> int:
 
     # the result and its files
     result = _result(arguments, rules, sections, counted)
+    if look is not None:
+        result["look"] = look.as_json()
     stem = f"{players[0].name}-{players[0].protocol.split}-{arguments.episodes}-{_tag(players)}"
     json_file, chart_file = out / f"{stem}.json", out / f"{stem}.png"
     row_files = [str(rows.path) for rows in rows_of.values()]
@@ -102,7 +108,9 @@ def _say_stopped(arguments: argparse.Namespace, rows_of: dict[str, Rows], out: P
     _say(message)
 
 
-def _prepare(arguments: argparse.Namespace, registry: Registry) -> tuple[Rules, list[_Section]]:
+def _prepare(
+    arguments: argparse.Namespace, registry: Registry
+) -> tuple[Game, Rules, list[_Section]]:
     """Determine players and conditions: one section, or with --opponents one for each opponent."""
     spec = read_spec(arguments)
     workflow = spec.load_workflow()
@@ -130,7 +138,22 @@ def _prepare(arguments: argparse.Namespace, registry: Registry) -> tuple[Rules, 
     for each in protocols:
         players = _players(arguments, registry, each, entrants)
         sections.append(_Section(each, players))
-    return rules, sections
+    return game, rules, sections
+
+
+def _record_look(
+    arguments: argparse.Namespace, game: Game, sections: list[_Section]
+) -> Look | None:
+    """Record that held-back states are looked at; return None if the states are others."""
+    splits = Splits.of(game)
+    if splits is None or sections[0].protocol.split != HELD_BACK:
+        return None
+    compared: list[Player] = []
+    for section in sections:
+        for player in section.players:
+            if not {"evaluated", "against"}.isdisjoint(player.roles):
+                compared.append(player)
+    return record_look(splits.path.parent, compared, arguments.episodes)
 
 
 def _players(

@@ -515,6 +515,78 @@ def test_a_node_that_failed_while_the_game_went_on_is_named(
     assert "errors" not in second.get("nodes", {}).get("extra", {})
 
 
+@pytest.fixture
+def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The ledger of a copy of Duel, which takes the place of the shipped one."""
+    monkeypatch.setenv("MINIBRAINS_HOME", str(tmp_path / "home"))
+    own = tmp_path / "home" / "games" / "Duel-Genesis"
+    shutil.copytree(bundled_dir("games") / "Duel-Genesis", own)
+    return own / "held_back.jsonl"
+
+
+HELD_BACK = ("duel_expert", "--states", "held_back/Level4.*", "--ticks", "60", "--json")
+
+
+def test_every_look_at_held_back_states_is_recorded(
+    with_baselines: Path, ledger: Path, evaluate: Evaluate
+) -> None:
+    numbers = []
+    for episodes in ("1", "1", "2"):
+        done = evaluate(with_baselines, *HELD_BACK, "--episodes", episodes)
+        assert done.returncode == 0, done.stderr
+        result = json.loads(done.stdout)
+        numbers.append(result["look"]["number"])
+    assert numbers == [1, 1, 2], "the same evaluation again is the same look"
+    assert f"look 2 at held-back states of this ROM: {ledger}" in describe(result)
+    first, second = map(json.loads, ledger.read_text().splitlines())
+    assert (first["look"]["episodes"], second["look"]["episodes"]) == (1, 2)
+    assert first["look"]["states"] == "held_back/Level4.*"
+    (player,) = first["look"]["players"]
+    assert player["workflow"] == "duel_expert"
+    brains = result["players"][0]["brains"]
+    assert player["brains"] == {name: brain["sha256"] for name, brain in brains.items()}
+
+
+def test_looks_at_states_of_another_rom_are_not_counted(
+    with_baselines: Path, ledger: Path, evaluate: Evaluate
+) -> None:
+    ledger.write_text('{"when": "2026-01-01T00:00:00Z", "look": {"rom_sha1": "another"}}\n')
+    done = evaluate(with_baselines, *HELD_BACK, "--episodes", "1")
+    assert json.loads(done.stdout)["look"]["number"] == 1
+    assert len(ledger.read_text().splitlines()) == 2
+
+
+def test_only_looks_at_held_back_states_are_recorded(
+    with_baselines: Path, ledger: Path, evaluate: Evaluate
+) -> None:
+    done = evaluate(with_baselines, "duel_expert", *LEVEL4, "1", "--json")
+    assert "look" not in json.loads(done.stdout)
+    assert not ledger.exists()
+
+
+@pytest.mark.parametrize(
+    ("break_it", "words"),
+    [
+        (lambda path: path.mkdir(), "Is a directory"),
+        (lambda path: path.write_text("{}\n"), "line 1: it is no entry of a ledger"),
+    ],
+    ids=["a folder", "another file"],
+)
+def test_held_back_states_are_not_looked_at_without_a_ledger(
+    with_baselines: Path,
+    ledger: Path,
+    evaluate: Evaluate,
+    break_it: Callable[[Path], object],
+    words: str,
+) -> None:
+    break_it(ledger)
+    done = evaluate(with_baselines, *HELD_BACK, "--episodes", "1")
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert not list(with_baselines.glob("evaluations/episodes/*-held_back-*"))
+
+
+@pytest.mark.usefixtures("ledger")
 @pytest.mark.parametrize(("split", "left_out"), [("held_back", ["decisions"]), ("validation", [])])
 def test_what_collects_is_left_out_where_states_are_held_back(
     with_baselines: Path, split: str, left_out: list[str], evaluate: Evaluate
