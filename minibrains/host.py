@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -212,6 +213,38 @@ class Host(ABC):
             RunError: Something cannot be pickled, or an item's worker died twice.
         """
         return map_here(function, items)
+
+    def run(
+        self,
+        workflow: str,
+        *,
+        episodes: int | None = None,
+        seed: int | None = None,
+        workers: int = 1,
+        widgets: Mapping[str, Any] = MappingProxyType({}),
+        brains: Mapping[str, Path] = MappingProxyType({}),
+    ) -> dict[str, Any]:
+        """Run another workflow from its beginning to its end.
+
+        Its messages and its progress are shown as those of this node. It ends early, after the
+        current tick, when this run is stopped; ask `stopping` afterwards.
+
+        Args:
+            workflow: The name of the workflow, or its file.
+            episodes: The number of episodes; None: that of the workflow.
+            seed: The seed; None: that of the workflow.
+            workers: The number of processes. With one, it runs in this process, so it can have no
+                console if this run has one.
+            widgets: Widget values that replace those of the file: "node.widget" -> value.
+            brains: Brains that replace those of the file: node -> file.
+
+        Returns:
+            The summary of the run, as in summary.json.
+
+        Raises:
+            MinibrainsError: The workflow is wrong, or the run failed.
+        """
+        raise RunError(f"{self.node}: only a node in the process of its run can run a workflow")
 
 
 def map_here(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:

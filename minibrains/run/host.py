@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Final, Protocol
+from types import MappingProxyType
+from typing import Any, Final, Protocol
 
 from minibrains.engine.engine import Engine
 from minibrains.engine.node_runtime import NodeRuntime
 from minibrains.hooks import NodeProgress
 from minibrains.host import EpisodeStart, Host, Item, Result, WorkflowInfo, map_here
+from minibrains.run.spec import RunSpec
 
 _SHOW_EVERY: Final = 0.05
 """Seconds between two reports of a node's progress."""
@@ -37,6 +39,7 @@ class RunHost(Host):
     show: Callable[[NodeProgress], None]
     metadata: dict[str, str]
     info: WorkflowInfo
+    spec: RunSpec
     mapper: Map = map_here
     _next_shown: float = 0.0
     """The time before which no more progress is shown, unless it is the end."""
@@ -94,3 +97,29 @@ class RunHost(Host):
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         return self.mapper(function, items)
+
+    def run(
+        self,
+        workflow: str,
+        *,
+        episodes: int | None = None,
+        seed: int | None = None,
+        workers: int = 1,
+        widgets: Mapping[str, Any] = MappingProxyType({}),
+        brains: Mapping[str, Path] = MappingProxyType({}),
+    ) -> dict[str, Any]:
+        from minibrains.run.nested import run_nested  # it imports Run, which makes these hosts
+
+        spec = RunSpec(
+            workflow,
+            episodes=episodes,
+            seed=seed,
+            workers=workers,
+            widgets=widgets,
+            brains=brains,
+            packs=self.spec.packs,
+            installed_packs=self.spec.installed_packs,
+            models=self.spec.models,
+            command=self.spec.command,
+        )
+        return run_nested(spec, self)

@@ -451,6 +451,7 @@ class Run:
             self.show_progress,
             self.results.metadata,
             self.info,
+            self.spec,
             self._map,
         )
 

@@ -17,6 +17,7 @@ from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import BrainPin, parse_workflow
 from minibrains.host import WorkflowInfo
 from minibrains.run.host import RunHost
+from minibrains.run.spec import RunSpec
 from minibrains.tape.tape import Event
 
 Entries = Mapping[str, Mapping[str, Any]]
@@ -44,7 +45,14 @@ class FakeHost(RunHost):
         self.calls: list[Call] = [] if calls is None else calls
         info = WorkflowInfo("workflow", "0" * 64)
         super().__init__(
-            runtime, folder, engine, lambda text: None, lambda progress: None, {}, info
+            runtime,
+            folder,
+            engine,
+            lambda text: None,
+            lambda progress: None,
+            {},
+            info,
+            RunSpec({"minibrains": 1, "nodes": {}}),
         )
 
     def say(self, text: str) -> None:

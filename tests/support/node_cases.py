@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from minibrains import Node
-from minibrains.files import bundled_dir
+from minibrains.files import bundled_dir, home
 from minibrains.testing import Inputs
 from nodes.actions import gates, mixing, sink
 from nodes.consoles import pads
@@ -16,7 +17,7 @@ from nodes.consoles.retro import RetroEmulator
 from nodes.control import flow, rules
 from nodes.fighting import features, fighters, rounds, simple, strategist
 from nodes.language import lora, pretrained, prompt, reply, vlm
-from nodes.learning import colors, writer
+from nodes.learning import colors, dagger, writer
 from nodes.policies import baselines, network
 from nodes.recording import decision_log, output
 from nodes.vision import fighters as fighters_seen
@@ -100,6 +101,16 @@ def _clone() -> Node:
     return fights.clone(steps=2)
 
 
+def _rounds() -> Node:
+    """A node whose rounds are over: their results are written into $MINIBRAINS_HOME."""
+    node = dagger.DaggerRounds(name="rounds", data="fights")
+    file = home() / "training" / "rounds" / dagger.LOG
+    file.parent.mkdir(parents=True, exist_ok=True)
+    results = [{"won": won, "settings": node.settings()} for won in (0.5, 0.4)]
+    file.write_text("".join(f"{json.dumps(result)}\n" for result in results))
+    return node
+
+
 ACTIONS = [3, None, 4, 0, None, 5, 1, None, None, 2]
 CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     "ActionParser": (
@@ -142,6 +153,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         lambda: frames.Crop(left=3, top=2, width=8, height=6),
         _ticks(frame=[*FRAMES, *GREY]),
     ),
+    "DaggerRounds": (_rounds, [{}] * 3),
     "DecisionLog": (
         lambda: decision_log.DecisionLog(
             brain=_brain(sink.ActionTable, "action_table/sf2.safetensors")

@@ -358,3 +358,37 @@ class Works(Node, background="optional"):
 
     def report(self) -> Mapping[str, Any]:
         return {"done": self.done}
+
+
+class RunsAnother(Node, background="optional"):
+    """Run another workflow on each tick.
+
+    Out:  the number of its episodes
+    """
+
+    workflow: str = widget(rebuild=True)
+    settings: Mapping[str, Any] = widget(default=MappingProxyType({}), doc="widgets of its nodes")
+    episodes: int = widget(default=2, min=1)
+    workers: int = widget(default=1, min=1)
+
+    def open(self, host: Host) -> None:
+        self.host = host
+
+    def reset(self, episode: Episode) -> None:
+        self.state_of: list[str] = []
+        self.ticks: list[int] = []
+
+    def tick(self, number: Number) -> Number:
+        summary = self.host.run(
+            self.workflow,
+            episodes=self.episodes,
+            seed=5,
+            workers=self.workers,
+            widgets=self.settings,
+        )
+        self.state_of.append(summary["state"])
+        self.ticks += [episode["ticks"] for episode in summary["episodes"]]
+        return len(summary["episodes"])
+
+    def report(self) -> Mapping[str, Any]:
+        return {"states": self.state_of, "nested_ticks": self.ticks}
