@@ -39,8 +39,8 @@ class DaggerRounds(Register, category="learning", collects=True, terminal="finis
 
     round:     the number of the round that is over, from 0
     won:       share of the validation matches that its policy wins, 0 to 1
-    finished:  True: no round of the last `stop_after` was better than the best before; this ends the
-               episode
+    finished:  True: the last `stop_after` rounds were no better than one before, or it was the last
+               one; this ends the episode
 
     Each tick is a round. Round 0 trains on the data set `data` as it is. Each other one first lets
     the policy of the round before play `matches` matches in the workflow `correct`, which adds what
