@@ -1,7 +1,8 @@
 """Every commit gives the results of the reference commit: actions, trajectories, scores, tapes,
 brains.
 
-tests/data/make_reference.py says how tests/data/reference.json and the tapes were made.
+tests/data/make_reference.py says how tests/data/reference.json and the tapes were made;
+make_changed.py makes changed_since.json.
 """
 
 from __future__ import annotations
