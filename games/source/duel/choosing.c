@@ -2,15 +2,14 @@
 
 #include "habits.h"
 
-#define QUICK_BELOW 13 /* frames of reaction time */
+#define QUICK_BELOW 16 /* frames of reaction time */
 #define INSTANT_BELOW 6
-#define MOST_WORTH 127
+#define MOST_WORTH 96
 #define REMEMBERED 120 /* frames after which a choice gets no more credit */
 #define AT_ONCE 2      /* frames before which it cannot have had any effect */
 #define IMPATIENCE 1
-#define PATIENCE 320   /* frames without a hit after which waiting loses worth */
-#define BOREDOM 6
-#define BORED_DOWN_TO -96 /* worth below which it loses none by that: what has hurt stays worse than waiting */
+#define PATIENCE 320   /* frames without a hit after which every choice loses worth */
+#define BOREDOM 3
 #define CHIP 2         /* greatest chip damage: changes up to this are not learned from */
 
 /* 64 * 2^(n + x / 16), for x from 0 to 15. */
@@ -124,11 +123,9 @@ void note_choice(struct mind *mind, u8 situation, u8 option, u8 is_behind)
     mind->newest_choice = (u8)((mind->newest_choice + 1) & (TRAIL - 1));
     struct choice *choice = &mind->trail[mind->newest_choice];
     *choice = (struct choice){situation, option, mind->frame};
-    u8 waits = only_waits(tactics[situation].deeds[option]);
-    if (is_behind && waits)
+    if (is_behind && only_waits(tactics[situation].deeds[option]))
         credit(mind, choice, -IMPATIENCE);
-    u8 is_bored = (u16)(mind->frame - mind->latest_blow) > PATIENCE;
-    if (is_bored && waits && mind->worth[situation][option] > BORED_DOWN_TO)
+    if ((u16)(mind->frame - mind->latest_blow) > PATIENCE)
         credit(mind, choice, -BOREDOM);
 }
 
