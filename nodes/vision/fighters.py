@@ -1,4 +1,4 @@
-"""FighterMask: where one's own fighter and the other one are in a picture, by their colours."""
+"""FighterMask and FighterTiles: where one's own fighter and the other one are in a picture."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from minibrains import (
     Episode,
     Flag,
     Host,
+    MinibrainsError,
     Node,
     On,
     Socket,
@@ -21,9 +22,12 @@ from minibrains import (
     tensor,
     widget,
 )
+from nodes.vision.tiles import SIDE, Legend, TileLabels
 
 MOST_LOOKS: Final = 256
 MOST_COLORS: Final = 4096
+FIGHTERS: Final = ("own", "other")
+"""The labels of a fighter's tiles."""
 DOUBT: Final = 0.02
 """Least probability that a colour is visible, or not: a first picture may hide or add one."""
 
@@ -234,6 +238,61 @@ class FighterMask(Node, category="vision"):
             return
         own, other = (2 * sums >= sums[-1]).argmax(axis=0)
         self.facing = bool(own <= other)
+
+
+class LabelledTiles(NamedTuple):
+    """The outputs of FighterTiles."""
+
+    labels: TileLabels
+    legend: Legend
+
+
+class FighterTiles(Node, category="vision"):
+    """Label the tiles that the fighters cover, on any stage, for GridOverlay.
+
+    masks:         uint8 [h, w, 2] from FighterMask, h and w multiples of 8
+    labels:        int32 [h / 8, w / 8] from TileTokenizer, of the tiles that no fighter covers;
+                   without it they have no label
+    legend:        the names of the labels, from TileTokenizer
+    labels (out):  int32 [h / 8, w / 8], an index into legend; -1: no label
+    legend (out):  the names of the labels: those that came in, then "own" and "other"
+
+    A tile that both cover belongs to the fighter who covers more of it, or else to the own one.
+    """
+
+    least: int = widget(
+        default=8, min=1, max=SIDE * SIDE, doc="pixels of a tile from which on a fighter covers it"
+    )
+
+    def tick(
+        self, masks: FighterMasks, labels: TileLabels | None = None, legend: Legend | None = None
+    ) -> LabelledTiles:
+        height, width, _ = masks.shape
+        if height % SIDE or width % SIDE:
+            raise MinibrainsError(
+                f"the masks are {width}x{height}; expected multiples of {SIDE}; "
+                "put a Resize before it"
+            )
+        rows, columns = height // SIDE, width // SIDE
+        if labels is None:
+            labels = np.full((rows, columns), -1, np.int32)
+        if labels.shape != (rows, columns):
+            raise MinibrainsError(
+                f"the masks are {width}x{height}, "
+                f"the labels are {labels.shape[1]}x{labels.shape[0]} tiles; "
+                f"expected one label for {SIDE}x{SIDE} pixels, "
+                "from a TileTokenizer of the same frame"
+            )
+        if legend is None:
+            legend = ()
+        # first the lines of each row of tiles, all columns at once, which is faster
+        lines = (masks > 0).reshape(rows, SIDE, -1).sum(axis=1, dtype=np.uint8)
+        own, other = np.moveaxis(lines.reshape(rows, columns, SIDE, 2).sum(axis=2), 2, 0)
+        fighter = np.where(other > own, len(legend) + 1, len(legend))
+        is_covered = np.maximum(own, other) >= self.least
+        return LabelledTiles(
+            np.where(is_covered, fighter, labels).astype(np.int32), (*legend, *FIGHTERS)
+        )
 
 
 def pack_colors(frame: np.ndarray) -> np.ndarray:

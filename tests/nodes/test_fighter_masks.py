@@ -22,7 +22,14 @@ from minibrains.testing import ScratchHost, opened, play
 from nodes.actions.sink import ActionTable
 from nodes.consoles.retro import RetroEmulator
 from nodes.learning.colors import LearnFighterColors
-from nodes.vision.fighters import FighterColors, FighterMask, FighterView, pack_colors
+from nodes.vision.fighters import (
+    FighterColors,
+    FighterMask,
+    FighterTiles,
+    FighterView,
+    LabelledTiles,
+    pack_colors,
+)
 from nodes.vision.frames import FrameStackBrain
 from tests.support.command import Command
 
@@ -305,6 +312,56 @@ def test_a_colour_of_the_stage_is_not_followed() -> None:
         (view,) = play(node, {"frame": picture})
     assert np.array_equal(view.masks[:, :, 0] > 0, (picture == GREEN).all(axis=2))
     assert view.facing
+
+
+def _tiles(masks: np.ndarray, **inputs: Any) -> LabelledTiles:
+    node = FighterTiles(least=8)
+    with opened(node):
+        tiles: LabelledTiles = node.tick(masks, **inputs)
+    return tiles
+
+
+def _masks(**pixels: int) -> np.ndarray:
+    """Masks of 24 by 16 pixels; the middle tile of the upper row has this many of each fighter."""
+    masks = np.zeros((16, 24, 2), np.uint8)
+    for mask, name in enumerate(("own", "other")):
+        tile = np.zeros(64, np.uint8)
+        tile[: pixels.get(name, 0)] = 255
+        masks[:8, 8:16, mask] = tile.reshape(8, 8)
+    return masks
+
+
+@pytest.mark.parametrize(
+    ("pixels", "label"),
+    [
+        ({"own": 7, "other": 7}, -1),
+        ({"own": 8}, 0),
+        ({"other": 8}, 1),
+        ({"own": 20, "other": 21}, 1),
+        ({"own": 20, "other": 20}, 0),
+    ],
+)
+def test_a_tile_belongs_to_the_fighter_who_covers_most_of_it(
+    pixels: dict[str, int], label: int
+) -> None:
+    tiles = _tiles(_masks(**pixels))
+    assert tiles.legend == ("own", "other")
+    assert tiles.labels.tolist() == [[-1, label, -1], [-1, -1, -1]]
+
+
+def test_fighters_are_in_front_of_what_a_tokenizer_has_found() -> None:
+    labels = np.array([[0, 1, -1], [1, 0, -1]], np.int32)
+    tiles = _tiles(_masks(other=30), labels=labels, legend=("wall", "floor"))
+    assert tiles.legend == ("wall", "floor", "own", "other")
+    assert tiles.labels.tolist() == [[0, 3, -1], [1, 0, -1]]
+    assert tiles.labels.dtype == np.int32
+
+
+def test_masks_that_are_no_tiles_are_refused() -> None:
+    with pytest.raises(MinibrainsError, match="the masks are 23x16; expected multiples of 8"):
+        _tiles(_masks()[:, :23])
+    with pytest.raises(MinibrainsError, match="the masks are 24x16, the labels are 2x2 tiles"):
+        _tiles(_masks(), labels=np.zeros((2, 2), np.int32), legend=("wall",))
 
 
 def test_the_state_brings_a_match_back() -> None:

@@ -85,6 +85,7 @@ def _fighters(red: int, green: int) -> np.ndarray:
 
 
 FIGHTERS = [_fighters(5, 30), _fighters(20, 10), _fighters(20, 10), _fighters(9, 30), FRAMES[0]]
+MASKS = list(RANDOM.integers(0, 2, (2, 16, 24, 2), np.uint8) * np.uint8(255))
 CHARACTERS = _ticks(
     agent_x=[7, 22, 22, 11],
     agent_y=[20] * 4,
@@ -176,6 +177,10 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     "FighterMask": (
         lambda: fighters_seen.FighterMask(brain=FIGHTER_COLORS, turn=True),
         _ticks(frame=FIGHTERS, restart=[None, None, True, None, None]),
+    ),
+    "FighterTiles": (
+        fighters_seen.FighterTiles,
+        _ticks(masks=MASKS, labels=[None, LABELS], legend=[None, ("water",)]),
     ),
     "FightVector": (
         lambda: features.FightVector(

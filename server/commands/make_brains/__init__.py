@@ -36,6 +36,7 @@ MAKERS: Mapping[str, Callable[[], MadeBrain]] = {
     "frame_stack/rgb8.safetensors": policies.rgb8,
     "lora_adapter/sf2-untrained.safetensors": language.untrained_lora,
     "overlay_style/duel.safetensors": pictures.duel_overlay,
+    "overlay_style/fighters.safetensors": pictures.fighters_overlay,
     "overlay_style/plain.safetensors": pictures.plain_overlay,
     "pad_face/plain.safetensors": pictures.plain_face,
     "policy_head/airstriker-untrained.safetensors": policies.airstriker_untrained,

@@ -53,6 +53,8 @@ DUEL_COLORS = {
     "hud": (60, 100, 220, 120),
 }
 """Red, green and blue, and the opacity over the picture."""
+FIGHTER_COLORS = {"own": (50, 120, 255, 110), "other": (255, 70, 50, 110)}
+"""The same for the labels of FighterTiles."""
 
 FACE_SIZE = (28, 160)
 """Height and width of the pad's picture."""
@@ -119,6 +121,19 @@ def duel_overlay() -> MadeBrain:
         glyphs=glyphs(),
     )
     return MadeBrain(style, "Duel: the stage dimmed, so that what moves stands out")
+
+
+def fighters_overlay() -> MadeBrain:
+    """Make the overlay of FighterTiles: the own fighter blue, the other one red."""
+    style = OverlayStyle(
+        labels=tuple(FIGHTER_COLORS),
+        letters=LETTERS,
+        palette=np.array(list(FIGHTER_COLORS.values()), np.uint8),
+        grid=np.array([255, 255, 255, 25], np.uint8),
+        ink=np.array([255, 255, 255, 255], np.uint8),
+        glyphs=glyphs(),
+    )
+    return MadeBrain(style, "The own fighter blue, the other one red")
 
 
 def glyphs() -> np.ndarray:
