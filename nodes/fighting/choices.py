@@ -7,108 +7,108 @@ Choice = tuple[str, str]
 
 PATIENT: dict[str, tuple[Choice, ...]] = {
     "in flight": (
-        ("back+Y", "down+Z"),  # nearer than 44 pixels
-        ("rising", "down+C"),  # nearer than 62 pixels
-        ("down+back+C", "back+X"),  # nearer than 90 pixels
-        ("down+back+C", "forward+C"),  # nearer than 130 pixels
-        ("back", "A"),  # nearer than 190 pixels
-        ("down+back", "down+back+A"),  # further away
+        ("forward+Y", "down+Y"),  # nearer than 44 pixels
+        ("C", "back+B"),  # nearer than 62 pixels
+        ("forward+C", "down+back+C"),  # nearer than 90 pixels
+        ("back", "back+Y"),  # nearer than 130 pixels
+        ("back", "down+forward+C"),  # nearer than 190 pixels
+        ("back", "forward"),  # further away
     ),
     "a projectile comes": (
-        ("back", "back+B"),  # nearer than 44 pixels
-        ("down+back", "forward+C"),  # nearer than 62 pixels
-        ("down+back", "A"),  # nearer than 90 pixels
-        ("down+back", "up+forward"),  # nearer than 130 pixels
+        ("down+back", "back"),  # nearer than 44 pixels
+        ("down+back", "X"),  # nearer than 62 pixels
+        ("down+back", "down+X"),  # nearer than 90 pixels
+        ("down+back", "back"),  # nearer than 130 pixels
         ("down+back", "up+forward"),  # nearer than 190 pixels
-        ("down+back", "C"),  # further away
+        ("down+back", "forward+C"),  # further away
     ),
     "blocking": (
-        ("rising", "down+back+A"),  # nearer than 44 pixels
-        ("rising", "down+forward+A"),  # nearer than 62 pixels
-        ("forward+A", "C"),  # nearer than 90 pixels
-        ("projectile", "back+C"),  # nearer than 130 pixels
-        ("down+back", "down+forward+A"),  # nearer than 190 pixels
-        ("projectile", "C"),  # further away
+        ("forward+C", "B"),  # nearer than 44 pixels
+        ("forward+Z", "rising"),  # nearer than 62 pixels
+        ("forward+B", "forward+Z"),  # nearer than 90 pixels
+        ("forward+B", "up+forward"),  # nearer than 130 pixels
+        ("forward+A", "forward+X"),  # nearer than 190 pixels
+        ("projectile", "forward+X"),  # further away
     ),
     "hit": (
-        ("down+back+C", "back+X"),  # nearer than 44 pixels
-        ("down+back", "down+back+B"),  # nearer than 62 pixels
-        ("down+back+A", "down+back+C"),  # nearer than 90 pixels
-        ("back+X", "back+Y"),  # nearer than 130 pixels
-        ("down+back+B", "down+back+A"),  # nearer than 190 pixels
-        ("projectile", "none"),  # further away
+        ("down+back", "back"),  # nearer than 44 pixels
+        ("down+back+C", "down+back+B"),  # nearer than 62 pixels
+        ("down+back+A", "forward+B"),  # nearer than 90 pixels
+        ("forward+X", "down+back+B"),  # nearer than 130 pixels
+        ("down+X", "down+A"),  # nearer than 190 pixels
+        ("projectile", "down+forward+A"),  # further away
     ),
     "stand": (
-        ("rising", "B"),  # nearer than 44 pixels
-        ("forward+Y", "Y"),  # nearer than 62 pixels
-        ("forward+A", "back+B"),  # nearer than 90 pixels
-        ("forward+A", "forward+X"),  # nearer than 130 pixels
-        ("forward+X", "back+A"),  # nearer than 190 pixels
-        ("down+back", "projectile"),  # further away
+        ("forward+Z", "none"),  # nearer than 44 pixels
+        ("back+X", "forward+Y"),  # nearer than 62 pixels
+        ("projectile", "B"),  # nearer than 90 pixels
+        ("forward+B", "down+back+A"),  # nearer than 130 pixels
+        ("forward+X", "forward"),  # nearer than 190 pixels
+        ("down+back", "down"),  # further away
     ),
     "crouch": (
-        ("forward+C", "down+back+A"),  # nearer than 44 pixels
-        ("down+C", "down+back+B"),  # nearer than 62 pixels
-        ("back+C", "C"),  # nearer than 90 pixels
-        ("projectile", "up+forward"),  # nearer than 130 pixels
-        ("up+forward", "back+Y"),  # nearer than 190 pixels
-        ("projectile", "back"),  # further away
+        ("forward+C", "none"),  # nearer than 44 pixels
+        ("B", "forward+B"),  # nearer than 62 pixels
+        ("projectile", "back+C"),  # nearer than 90 pixels
+        ("up+forward", "back+X"),  # nearer than 130 pixels
+        ("up+forward", "forward+X"),  # nearer than 190 pixels
+        ("back", "forward+B"),  # further away
     ),
     "block": (
-        ("back+X", "forward+Y"),  # nearer than 44 pixels
-        ("back+Z", "back+A"),  # nearer than 62 pixels
-        ("down+back+C", "forward+C"),  # nearer than 90 pixels
-        ("forward+B", "forward"),  # nearer than 130 pixels
-        ("forward", "up"),  # nearer than 190 pixels
-        ("up+forward", "A"),  # further away
+        ("down+back+A", "forward+Y"),  # nearer than 44 pixels
+        ("back+X", "down+forward"),  # nearer than 62 pixels
+        ("forward+Z", "down+back"),  # nearer than 90 pixels
+        ("forward+A", "X"),  # nearer than 130 pixels
+        ("forward+X", "down+B"),  # nearer than 190 pixels
+        ("down+B", "down+back+B"),  # further away
     ),
     "jump begins": (
-        ("rising", "down+back"),  # nearer than 44 pixels
-        ("back+C", "forward+X"),  # nearer than 62 pixels
-        ("jump kick", "back+C"),  # nearer than 90 pixels
-        ("jump kick", "back+A"),  # nearer than 130 pixels
-        ("projectile", "forward"),  # nearer than 190 pixels
-        ("up+forward", "down+back"),  # further away
+        ("down+Z", "none"),  # nearer than 44 pixels
+        ("down+Z", "none"),  # nearer than 62 pixels
+        ("down+Z", "none"),  # nearer than 90 pixels
+        ("rising", "none"),  # nearer than 130 pixels
+        ("projectile", "back+X"),  # nearer than 190 pixels
+        ("projectile", "none"),  # further away
     ),
     "comes down from high": (
-        ("down+Z", "none"),  # nearer than 44 pixels
-        ("rising", "none"),  # nearer than 62 pixels
-        ("forward+B", "back+Z"),  # nearer than 90 pixels
-        ("down+forward+B", "jump kick"),  # nearer than 130 pixels
-        ("down+forward+B", "A"),  # nearer than 190 pixels
-        ("projectile", "forward"),  # further away
+        ("rising", "none"),  # nearer than 44 pixels
+        ("down+Z", "none"),  # nearer than 62 pixels
+        ("rising", "none"),  # nearer than 90 pixels
+        ("forward+B", "forward+Z"),  # nearer than 130 pixels
+        ("forward+Y", "down+forward"),  # nearer than 190 pixels
+        ("B", "back"),  # further away
     ),
     "comes down": (
-        ("down+forward+B", "none"),  # nearer than 44 pixels
-        ("down+back+C", "Y"),  # nearer than 62 pixels
-        ("forward+A", "forward+B"),  # nearer than 90 pixels
-        ("forward+Y", "jump kick"),  # nearer than 130 pixels
-        ("forward", "down+A"),  # nearer than 190 pixels
-        ("forward+Y", "down+forward+B"),  # further away
+        ("forward+C", "forward+X"),  # nearer than 44 pixels
+        ("down+C", "down+back+A"),  # nearer than 62 pixels
+        ("projectile", "back+X"),  # nearer than 90 pixels
+        ("A", "down+Y"),  # nearer than 130 pixels
+        ("down+forward+A", "back+Y"),  # nearer than 190 pixels
+        ("down+back", "forward+B"),  # further away
     ),
     "blow begins": (
-        ("rising", "down+forward+B"),  # nearer than 44 pixels
-        ("down+back", "back+X"),  # nearer than 62 pixels
-        ("down+back", "back+Z"),  # nearer than 90 pixels
-        ("projectile", "B"),  # nearer than 130 pixels
-        ("forward+X", "forward"),  # nearer than 190 pixels
-        ("down+back", "back+A"),  # further away
+        ("rising", "none"),  # nearer than 44 pixels
+        ("rising", "none"),  # nearer than 62 pixels
+        ("down+back", "back+C"),  # nearer than 90 pixels
+        ("projectile", "back+X"),  # nearer than 130 pixels
+        ("forward+Y", "forward+B"),  # nearer than 190 pixels
+        ("down+back", "down+forward+B"),  # further away
     ),
     "blow": (
-        ("down+back", "back+Y"),  # nearer than 44 pixels
+        ("back", "jump kick"),  # nearer than 44 pixels
         ("down+back", "none"),  # nearer than 62 pixels
-        ("projectile", "forward+Y"),  # nearer than 90 pixels
-        ("projectile", "forward+X"),  # nearer than 130 pixels
-        ("A", "forward+A"),  # nearer than 190 pixels
-        ("down+back", "forward+X"),  # further away
+        ("projectile", "forward+X"),  # nearer than 90 pixels
+        ("projectile", "down+forward+B"),  # nearer than 130 pixels
+        ("forward+A", "down+C"),  # nearer than 190 pixels
+        ("back", "none"),  # further away
     ),
     "blow is past": (
-        ("forward+Y", "A"),  # nearer than 44 pixels
-        ("back+B", "C"),  # nearer than 62 pixels
-        ("back+C", "projectile"),  # nearer than 90 pixels
-        ("forward+A", "down+B"),  # nearer than 130 pixels
-        ("down+back+A", "forward+A"),  # nearer than 190 pixels
-        ("down+back", "back+Z"),  # further away
+        ("forward+C", "none"),  # nearer than 44 pixels
+        ("forward+B", "B"),  # nearer than 62 pixels
+        ("projectile", "A"),  # nearer than 90 pixels
+        ("down+forward+B", "A"),  # nearer than 130 pixels
+        ("forward+A", "back+B"),  # nearer than 190 pixels
+        ("projectile", "down+Y"),  # further away
     ),
     "special begins": (
         ("down+back", "back"),  # nearer than 44 pixels
@@ -116,38 +116,38 @@ PATIENT: dict[str, tuple[Choice, ...]] = {
         ("down+back", "back"),  # nearer than 90 pixels
         ("up+forward", "none"),  # nearer than 130 pixels
         ("up+forward", "none"),  # nearer than 190 pixels
-        ("projectile", "C"),  # further away
+        ("projectile", "none"),  # further away
     ),
     "special": (
-        ("C", "down+B"),  # nearer than 44 pixels
-        ("back+C", "none"),  # nearer than 62 pixels
-        ("forward+B", "back+Y"),  # nearer than 90 pixels
+        ("forward+C", "none"),  # nearer than 44 pixels
+        ("forward+C", "down+B"),  # nearer than 62 pixels
+        ("back+C", "forward+Z"),  # nearer than 90 pixels
         ("down+back", "none"),  # nearer than 130 pixels
-        ("up+forward", "back+C"),  # nearer than 190 pixels
-        ("projectile", "forward+C"),  # further away
+        ("projectile", "none"),  # nearer than 190 pixels
+        ("projectile", "none"),  # further away
     ),
     "special is past": (
-        ("forward+Y", "down+Z"),  # nearer than 44 pixels
-        ("down+forward+C", "down+forward+B"),  # nearer than 62 pixels
-        ("projectile", "forward+A"),  # nearer than 90 pixels
-        ("projectile", "forward+X"),  # nearer than 130 pixels
-        ("back", "forward+Y"),  # nearer than 190 pixels
+        ("forward+C", "none"),  # nearer than 44 pixels
+        ("Y", "down+forward+A"),  # nearer than 62 pixels
+        ("projectile", "forward+C"),  # nearer than 90 pixels
+        ("down+back+A", "back+Y"),  # nearer than 130 pixels
+        ("back", "up"),  # nearer than 190 pixels
         ("down+back", "none"),  # further away
     ),
     "was just hit": (
-        ("back+Y", "Z"),  # nearer than 44 pixels
-        ("down+back+C", "back+Z"),  # nearer than 62 pixels
-        ("down+Y", "back+Z"),  # nearer than 90 pixels
-        ("back+A", "back+C"),  # nearer than 130 pixels
-        ("up+forward", "down+X"),  # nearer than 190 pixels
-        ("projectile", "forward"),  # further away
+        ("down+back+C", "down+Z"),  # nearer than 44 pixels
+        ("back+C", "back+Y"),  # nearer than 62 pixels
+        ("down+forward+A", "Z"),  # nearer than 90 pixels
+        ("forward+A", "forward+C"),  # nearer than 130 pixels
+        ("forward", "down+C"),  # nearer than 190 pixels
+        ("back+A", "X"),  # further away
     ),
     "was hit": (
-        ("back", "back+X"),  # nearer than 44 pixels
-        ("back+Y", "down+forward+A"),  # nearer than 62 pixels
-        ("back+B", "forward+X"),  # nearer than 90 pixels
-        ("projectile", "X"),  # nearer than 130 pixels
-        ("projectile", "down+Y"),  # nearer than 190 pixels
-        ("projectile", "down+back"),  # further away
+        ("back", "C"),  # nearer than 44 pixels
+        ("back+Y", "back+B"),  # nearer than 62 pixels
+        ("back+A", "back+Z"),  # nearer than 90 pixels
+        ("projectile", "down+forward+A"),  # nearer than 130 pixels
+        ("up+forward", "none"),  # nearer than 190 pixels
+        ("down+forward", "forward"),  # further away
     ),
 }
