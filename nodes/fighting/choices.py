@@ -7,108 +7,108 @@ Choice = tuple[str, str]
 
 PATIENT: dict[str, tuple[Choice, ...]] = {
     "in flight": (
-        ("back+Y", "A"),  # nearer than 44 pixels
-        ("rising", "jump kick"),  # nearer than 62 pixels
-        ("back+C", "down+back+C"),  # nearer than 90 pixels
-        ("back+C", "B"),  # nearer than 130 pixels
-        ("down+back", "forward+Y"),  # nearer than 190 pixels
-        ("down+back", "up+forward"),  # further away
+        ("forward+Y", "down+Y"),  # nearer than 44 pixels
+        ("C", "back+B"),  # nearer than 62 pixels
+        ("forward+C", "down+back+C"),  # nearer than 90 pixels
+        ("back", "back+Y"),  # nearer than 130 pixels
+        ("back", "down+forward+C"),  # nearer than 190 pixels
+        ("back", "forward"),  # further away
     ),
     "a projectile comes": (
-        ("back", "back+Y"),  # nearer than 44 pixels
-        ("down+Z", "forward+Z"),  # nearer than 62 pixels
-        ("down+back", "forward+Z"),  # nearer than 90 pixels
-        ("down+back", "up+forward"),  # nearer than 130 pixels
+        ("down+back", "back"),  # nearer than 44 pixels
+        ("down+back", "X"),  # nearer than 62 pixels
+        ("down+back", "down+X"),  # nearer than 90 pixels
+        ("down+back", "back"),  # nearer than 130 pixels
         ("down+back", "up+forward"),  # nearer than 190 pixels
-        ("down+back", "forward+A"),  # further away
+        ("down+back", "forward+C"),  # further away
     ),
     "blocking": (
-        ("rising", "down+back+C"),  # nearer than 44 pixels
-        ("rising", "down+A"),  # nearer than 62 pixels
-        ("jump kick", "B"),  # nearer than 90 pixels
-        ("back+X", "back+A"),  # nearer than 130 pixels
-        ("down+back", "up+forward"),  # nearer than 190 pixels
-        ("projectile", "none"),  # further away
+        ("forward+C", "B"),  # nearer than 44 pixels
+        ("forward+Z", "rising"),  # nearer than 62 pixels
+        ("forward+B", "forward+Z"),  # nearer than 90 pixels
+        ("forward+B", "up+forward"),  # nearer than 130 pixels
+        ("forward+A", "forward+X"),  # nearer than 190 pixels
+        ("projectile", "forward+X"),  # further away
     ),
     "hit": (
-        ("down+back+C", "back+A"),  # nearer than 44 pixels
-        ("down+back", "down+back+C"),  # nearer than 62 pixels
-        ("down+back+A", "down+back+B"),  # nearer than 90 pixels
-        ("back+X", "back+A"),  # nearer than 130 pixels
-        ("down+back+A", "back"),  # nearer than 190 pixels
-        ("projectile", "A"),  # further away
+        ("down+back", "back"),  # nearer than 44 pixels
+        ("down+back+C", "down+back+B"),  # nearer than 62 pixels
+        ("down+back+A", "forward+B"),  # nearer than 90 pixels
+        ("forward+X", "down+back+B"),  # nearer than 130 pixels
+        ("down+X", "down+A"),  # nearer than 190 pixels
+        ("projectile", "down+forward+A"),  # further away
     ),
     "stand": (
-        ("rising", "forward+C"),  # nearer than 44 pixels
-        ("jump kick", "Y"),  # nearer than 62 pixels
-        ("back+B", "down+B"),  # nearer than 90 pixels
-        ("down+back+A", "down+back+B"),  # nearer than 130 pixels
-        ("forward+X", "up+forward"),  # nearer than 190 pixels
-        ("forward", "projectile"),  # further away
+        ("forward+Z", "none"),  # nearer than 44 pixels
+        ("back+X", "forward+Y"),  # nearer than 62 pixels
+        ("projectile", "B"),  # nearer than 90 pixels
+        ("forward+B", "down+back+A"),  # nearer than 130 pixels
+        ("forward+X", "forward"),  # nearer than 190 pixels
+        ("down+back", "down"),  # further away
     ),
     "crouch": (
-        ("forward+C", "forward+Z"),  # nearer than 44 pixels
-        ("down+back+B", "down+forward+C"),  # nearer than 62 pixels
-        ("projectile", "Y"),  # nearer than 90 pixels
-        ("projectile", "up+forward"),  # nearer than 130 pixels
-        ("up+forward", "forward+Y"),  # nearer than 190 pixels
-        ("projectile", "A"),  # further away
+        ("forward+C", "none"),  # nearer than 44 pixels
+        ("B", "forward+B"),  # nearer than 62 pixels
+        ("projectile", "back+C"),  # nearer than 90 pixels
+        ("up+forward", "back+X"),  # nearer than 130 pixels
+        ("up+forward", "forward+X"),  # nearer than 190 pixels
+        ("back", "forward+B"),  # further away
     ),
     "block": (
-        ("down+back+A", "back+C"),  # nearer than 44 pixels
-        ("down+back", "A"),  # nearer than 62 pixels
-        ("down+back+B", "down+back+C"),  # nearer than 90 pixels
-        ("forward", "down+forward"),  # nearer than 130 pixels
-        ("up+forward", "forward+B"),  # nearer than 190 pixels
-        ("up+forward", "down+forward+A"),  # further away
+        ("down+back+A", "forward+Y"),  # nearer than 44 pixels
+        ("back+X", "down+forward"),  # nearer than 62 pixels
+        ("forward+Z", "down+back"),  # nearer than 90 pixels
+        ("forward+A", "X"),  # nearer than 130 pixels
+        ("forward+X", "down+B"),  # nearer than 190 pixels
+        ("down+B", "down+back+B"),  # further away
     ),
     "jump begins": (
-        ("rising", "projectile"),  # nearer than 44 pixels
-        ("back+C", "C"),  # nearer than 62 pixels
-        ("back+C", "down+back+B"),  # nearer than 90 pixels
-        ("projectile", "jump kick"),  # nearer than 130 pixels
-        ("projectile", "forward"),  # nearer than 190 pixels
-        ("forward", "back+B"),  # further away
+        ("down+Z", "none"),  # nearer than 44 pixels
+        ("down+Z", "none"),  # nearer than 62 pixels
+        ("down+Z", "none"),  # nearer than 90 pixels
+        ("rising", "none"),  # nearer than 130 pixels
+        ("projectile", "back+X"),  # nearer than 190 pixels
+        ("projectile", "none"),  # further away
     ),
     "comes down from high": (
-        ("down+Z", "back+Y"),  # nearer than 44 pixels
+        ("rising", "none"),  # nearer than 44 pixels
         ("down+Z", "none"),  # nearer than 62 pixels
-        ("down+Z", "back+B"),  # nearer than 90 pixels
-        ("forward+B", "down+forward+B"),  # nearer than 130 pixels
-        ("forward+A", "down+Y"),  # nearer than 190 pixels
-        ("projectile", "down+B"),  # further away
+        ("rising", "none"),  # nearer than 90 pixels
+        ("forward+B", "forward+Z"),  # nearer than 130 pixels
+        ("forward+Y", "down+forward"),  # nearer than 190 pixels
+        ("B", "back"),  # further away
     ),
     "comes down": (
-        ("B", "back+B"),  # nearer than 44 pixels
-        ("B", "back+A"),  # nearer than 62 pixels
-        ("forward+C", "down+forward+C"),  # nearer than 90 pixels
-        ("forward+A", "forward+Y"),  # nearer than 130 pixels
-        ("down+back+B", "down+back"),  # nearer than 190 pixels
-        ("down+X", "projectile"),  # further away
+        ("forward+C", "forward+X"),  # nearer than 44 pixels
+        ("down+C", "down+back+A"),  # nearer than 62 pixels
+        ("projectile", "back+X"),  # nearer than 90 pixels
+        ("A", "down+Y"),  # nearer than 130 pixels
+        ("down+forward+A", "back+Y"),  # nearer than 190 pixels
+        ("down+back", "forward+B"),  # further away
     ),
     "blow begins": (
-        ("rising", "down+back"),  # nearer than 44 pixels
-        ("down+back", "none"),  # nearer than 62 pixels
-        ("down+back", "down"),  # nearer than 90 pixels
-        ("projectile", "up+forward"),  # nearer than 130 pixels
-        ("forward+X", "back+Z"),  # nearer than 190 pixels
-        ("down+back", "down+Y"),  # further away
+        ("rising", "none"),  # nearer than 44 pixels
+        ("rising", "none"),  # nearer than 62 pixels
+        ("down+back", "back+C"),  # nearer than 90 pixels
+        ("projectile", "back+X"),  # nearer than 130 pixels
+        ("forward+Y", "forward+B"),  # nearer than 190 pixels
+        ("down+back", "down+forward+B"),  # further away
     ),
     "blow": (
-        ("down+back", "none"),  # nearer than 44 pixels
+        ("back", "jump kick"),  # nearer than 44 pixels
         ("down+back", "none"),  # nearer than 62 pixels
-        ("projectile", "Y"),  # nearer than 90 pixels
-        ("projectile", "forward"),  # nearer than 130 pixels
-        ("down+back", "down"),  # nearer than 190 pixels
-        ("down+back", "back+B"),  # further away
+        ("projectile", "forward+X"),  # nearer than 90 pixels
+        ("projectile", "down+forward+B"),  # nearer than 130 pixels
+        ("forward+A", "down+C"),  # nearer than 190 pixels
+        ("back", "none"),  # further away
     ),
     "blow is past": (
-        ("back+Y", "none"),  # nearer than 44 pixels
-        ("back+B", "down+Y"),  # nearer than 62 pixels
-        ("back+C", "down+back+C"),  # nearer than 90 pixels
-        ("down+back+B", "projectile"),  # nearer than 130 pixels
-        ("forward+A", "back+Z"),  # nearer than 190 pixels
-        ("down+back", "forward"),  # further away
+        ("forward+C", "none"),  # nearer than 44 pixels
+        ("forward+B", "B"),  # nearer than 62 pixels
+        ("projectile", "A"),  # nearer than 90 pixels
+        ("down+forward+B", "A"),  # nearer than 130 pixels
+        ("forward+A", "back+B"),  # nearer than 190 pixels
+        ("projectile", "down+Y"),  # further away
     ),
     "special begins": (
         ("down+back", "back"),  # nearer than 44 pixels
@@ -116,38 +116,38 @@ PATIENT: dict[str, tuple[Choice, ...]] = {
         ("down+back", "back"),  # nearer than 90 pixels
         ("up+forward", "none"),  # nearer than 130 pixels
         ("up+forward", "none"),  # nearer than 190 pixels
-        ("projectile", "back+A"),  # further away
+        ("projectile", "none"),  # further away
     ),
     "special": (
-        ("C", "Z"),  # nearer than 44 pixels
-        ("back+Z", "back+C"),  # nearer than 62 pixels
-        ("C", "up+back"),  # nearer than 90 pixels
+        ("forward+C", "none"),  # nearer than 44 pixels
+        ("forward+C", "down+B"),  # nearer than 62 pixels
+        ("back+C", "forward+Z"),  # nearer than 90 pixels
         ("down+back", "none"),  # nearer than 130 pixels
-        ("up+forward", "jump kick"),  # nearer than 190 pixels
+        ("projectile", "none"),  # nearer than 190 pixels
         ("projectile", "none"),  # further away
     ),
     "special is past": (
-        ("back+Y", "down+B"),  # nearer than 44 pixels
-        ("down+forward+C", "down+back+C"),  # nearer than 62 pixels
-        ("projectile", "forward+Y"),  # nearer than 90 pixels
-        ("projectile", "down+back+B"),  # nearer than 130 pixels
-        ("back", "forward"),  # nearer than 190 pixels
-        ("down+back", "down+back+A"),  # further away
+        ("forward+C", "none"),  # nearer than 44 pixels
+        ("Y", "down+forward+A"),  # nearer than 62 pixels
+        ("projectile", "forward+C"),  # nearer than 90 pixels
+        ("down+back+A", "back+Y"),  # nearer than 130 pixels
+        ("back", "up"),  # nearer than 190 pixels
+        ("down+back", "none"),  # further away
     ),
     "was just hit": (
-        ("C", "down+back+C"),  # nearer than 44 pixels
-        ("back+A", "down+Y"),  # nearer than 62 pixels
-        ("back", "Y"),  # nearer than 90 pixels
-        ("C", "none"),  # nearer than 130 pixels
-        ("up+forward", "down+Y"),  # nearer than 190 pixels
-        ("forward+A", "up+forward"),  # further away
+        ("down+back+C", "down+Z"),  # nearer than 44 pixels
+        ("back+C", "back+Y"),  # nearer than 62 pixels
+        ("down+forward+A", "Z"),  # nearer than 90 pixels
+        ("forward+A", "forward+C"),  # nearer than 130 pixels
+        ("forward", "down+C"),  # nearer than 190 pixels
+        ("back+A", "X"),  # further away
     ),
     "was hit": (
-        ("back", "down+forward+A"),  # nearer than 44 pixels
-        ("back+B", "back+Y"),  # nearer than 62 pixels
-        ("back+C", "X"),  # nearer than 90 pixels
-        ("projectile", "forward+Y"),  # nearer than 130 pixels
-        ("projectile", "forward+X"),  # nearer than 190 pixels
-        ("projectile", "B"),  # further away
+        ("back", "C"),  # nearer than 44 pixels
+        ("back+Y", "back+B"),  # nearer than 62 pixels
+        ("back+A", "back+Z"),  # nearer than 90 pixels
+        ("projectile", "down+forward+A"),  # nearer than 130 pixels
+        ("up+forward", "none"),  # nearer than 190 pixels
+        ("down+forward", "forward"),  # further away
     ),
 }
