@@ -14,7 +14,6 @@ from minibrains import (
     Episode,
     Flag,
     Host,
-    MinibrainsError,
     Node,
     On,
     Socket,
@@ -22,7 +21,7 @@ from minibrains import (
     tensor,
     widget,
 )
-from nodes.vision.tiles import SIDE, Legend, TileLabels
+from nodes.vision.tiles import SIDE, Legend, TileLabels, check_labels, count_tiles
 
 MOST_LOOKS: Final = 256
 MOST_COLORS: Final = 4096
@@ -261,38 +260,31 @@ class FighterTiles(Node, category="vision"):
     """
 
     least: int = widget(
-        default=8, min=1, max=SIDE * SIDE, doc="pixels of a tile from which on a fighter covers it"
+        default=8,
+        min=1,
+        max=SIDE * SIDE,
+        doc="the fewest pixels of a fighter in a tile that it covers",
     )
 
     def tick(
         self, masks: FighterMasks, labels: TileLabels | None = None, legend: Legend | None = None
     ) -> LabelledTiles:
-        height, width, _ = masks.shape
-        if height % SIDE or width % SIDE:
-            raise MinibrainsError(
-                f"the masks are {width}x{height}; expected multiples of {SIDE}; "
-                "put a Resize before it"
-            )
-        rows, columns = height // SIDE, width // SIDE
+        rows, columns = count_tiles("the masks are", masks)
         if labels is None:
             labels = np.full((rows, columns), -1, np.int32)
-        if labels.shape != (rows, columns):
-            raise MinibrainsError(
-                f"the masks are {width}x{height}, "
-                f"the labels are {labels.shape[1]}x{labels.shape[0]} tiles; "
-                f"expected one label for {SIDE}x{SIDE} pixels, "
-                "from a TileTokenizer of the same frame"
-            )
         if legend is None:
             legend = ()
-        # first the lines of each row of tiles, all columns at once, which is faster
-        lines = (masks > 0).reshape(rows, SIDE, -1).sum(axis=1, dtype=np.uint8)
-        own, other = np.moveaxis(lines.reshape(rows, columns, SIDE, 2).sum(axis=2), 2, 0)
+        check_labels("the masks are", masks, labels)
+
+        # down each column of pixels first, and then across: several times as fast as both at once
+        counts = (masks > 0).reshape(rows, SIDE, -1).sum(axis=1, dtype=np.uint8)
+        counts = counts.reshape(rows, columns, SIDE, 2).sum(axis=2)
+        own, other = counts[..., 0], counts[..., 1]
+
         fighter = np.where(other > own, len(legend) + 1, len(legend))
         is_covered = np.maximum(own, other) >= self.least
-        return LabelledTiles(
-            np.where(is_covered, fighter, labels).astype(np.int32), (*legend, *FIGHTERS)
-        )
+        covered = np.where(is_covered, fighter, labels).astype(np.int32)
+        return LabelledTiles(covered, (*legend, *FIGHTERS))
 
 
 def pack_colors(frame: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ from minibrains import (
     tensor,
     widget,
 )
-from nodes.vision.tiles import SIDE, Legend, TileLabels
+from nodes.vision.tiles import SIDE, Legend, TileLabels, check_labels
 
 Marker = Annotated[tuple[int, int, str], Socket("marker")]
 """A tile to highlight: column, row, and a word to write beside it."""
@@ -104,13 +104,7 @@ class GridOverlay(Node, category="vision"):
         return picture
 
     def _color(self, picture: np.ndarray, labels: np.ndarray, legend: tuple[str, ...]) -> None:
-        if picture.shape[:2] != (labels.shape[0] * SIDE, labels.shape[1] * SIDE):
-            raise MinibrainsError(
-                f"the frame is {picture.shape[1]}x{picture.shape[0]}, "
-                f"the labels are {labels.shape[1]}x{labels.shape[0]} tiles; "
-                f"expected one label for {SIDE}x{SIDE} pixels, "
-                "from a TileTokenizer of the same frame"
-            )
+        check_labels("the frame is", picture, labels)
         if labels.max(initial=-1) >= len(legend):
             raise MinibrainsError(
                 f"a tile has the label {labels.max()}, and the legend has {len(legend)} names; "

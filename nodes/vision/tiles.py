@@ -90,12 +90,7 @@ class TileTokenizer(Node, category="vision"):
         self._labels = np.append(self.brain.label[order], -1).astype(np.int32)
 
     def tick(self, frame: CodebookFrame) -> Tokens:
-        height, width = frame.shape[:2]
-        if height % SIDE or width % SIDE or not frame.size:
-            raise MinibrainsError(
-                f"the frame is {width}x{height}; expected multiples of {SIDE}; "
-                "put a Resize before it"
-            )
+        shape = count_tiles("the frame is", frame)
         keys = keys_of(frame)
         positions = np.searchsorted(self._hashes[:-1], _hashed(keys, self._multipliers))
         # the hash gives the place to look, the pixels decide whether it is that tile; eight
@@ -103,13 +98,47 @@ class TileTokenizer(Node, category="vision"):
         answers = (keys != self._keys.take(positions, axis=0)).view(np.uint64)
         differs = reduce(np.bitwise_or, answers.T) != 0
         positions[differs] = len(self._keys)
-        shape = height // SIDE, width // SIDE
         unknown = float(np.count_nonzero(differs) / differs.size)
         return Tokens(
             self._ids[positions].reshape(shape),
             self._labels[positions].reshape(shape),
             self.brain.labels,
             unknown,
+        )
+
+
+def count_tiles(subject: str, picture: np.ndarray) -> tuple[int, int]:
+    """Return the rows and columns of tiles in a picture.
+
+    Args:
+        subject: The beginning of the error's sentence, such as "the frame is".
+        picture: The picture, [h, w, ...].
+
+    Raises:
+        MinibrainsError: Its height or width is no multiple of SIDE.
+    """
+    height, width = picture.shape[:2]
+    if height % SIDE or width % SIDE or not picture.size:
+        raise MinibrainsError(
+            f"{subject} {width}x{height}; expected multiples of {SIDE}; put a Resize before it"
+        )
+    return height // SIDE, width // SIDE
+
+
+def check_labels(subject: str, picture: np.ndarray, labels: np.ndarray) -> None:
+    """Raise MinibrainsError unless there is one label for each tile of a picture.
+
+    Args:
+        subject: The beginning of the error's sentence, such as "the frame is".
+        picture: The picture, [h, w, ...].
+        labels: The labels, int32 [rows, columns].
+    """
+    height, width = picture.shape[:2]
+    rows, columns = labels.shape
+    if (height, width) != (rows * SIDE, columns * SIDE):
+        raise MinibrainsError(
+            f"{subject} {width}x{height}, the labels are {columns}x{rows} tiles; "
+            f"expected one label for {SIDE}x{SIDE} pixels, from a TileTokenizer of the same frame"
         )
 
 

@@ -325,8 +325,9 @@ def _masks(**pixels: int) -> np.ndarray:
     """Masks of 24 by 16 pixels; the middle tile of the upper row has this many of each fighter."""
     masks = np.zeros((16, 24, 2), np.uint8)
     for mask, name in enumerate(("own", "other")):
+        count = pixels.get(name, 0)
         tile = np.zeros(64, np.uint8)
-        tile[: pixels.get(name, 0)] = 255
+        tile[:count] = 255
         masks[:8, 8:16, mask] = tile.reshape(8, 8)
     return masks
 
@@ -358,10 +359,15 @@ def test_fighters_are_in_front_of_what_a_tokenizer_has_found() -> None:
 
 
 def test_masks_that_are_no_tiles_are_refused() -> None:
+    narrow = _masks()[:, :23]
     with pytest.raises(MinibrainsError, match="the masks are 23x16; expected multiples of 8"):
-        _tiles(_masks()[:, :23])
+        _tiles(narrow)
+
+
+def test_labels_of_another_picture_are_refused() -> None:
+    labels = np.zeros((2, 2), np.int32)
     with pytest.raises(MinibrainsError, match="the masks are 24x16, the labels are 2x2 tiles"):
-        _tiles(_masks(), labels=np.zeros((2, 2), np.int32), legend=("wall",))
+        _tiles(_masks(), labels=labels, legend=("wall",))
 
 
 def test_the_state_brings_a_match_back() -> None:

@@ -4,6 +4,8 @@ and tiles that a picture is cut into.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from nodes.consoles.pads import PadFace
@@ -13,6 +15,8 @@ from server.commands.make_brains.made_brain import MadeBrain
 
 Color = tuple[int, int, int]
 """Red, green, blue, 0 to 255."""
+Shade = tuple[int, int, int, int]
+"""The same, and the opacity over the picture."""
 
 LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-.:!?%"
 DRAWN = """\
@@ -52,9 +56,11 @@ DUEL_COLORS = {
     "floor": (40, 150, 80, 165),
     "hud": (60, 100, 220, 120),
 }
-"""Red, green and blue, and the opacity over the picture."""
-FIGHTER_COLORS = {"own": (50, 120, 255, 110), "other": (255, 70, 50, 110)}
-"""The same for the labels of FighterTiles."""
+FIGHTER_COLORS = {
+    "own": (50, 120, 255, 110),
+    "other": (255, 70, 50, 110),
+}
+"""For the labels of FighterTiles."""
 
 FACE_SIZE = (28, 160)
 """Height and width of the pad's picture."""
@@ -96,44 +102,41 @@ def plain_overlay() -> MadeBrain:
     """Make colours for an overlay: green for ground, red for walls, blue for water,
     yellow for objects of interest.
     """
-    palette = [[*color, COLORS_SHOW] for color in COLORS.values()]
-    style = OverlayStyle(
-        labels=tuple(COLORS),
-        letters=LETTERS,
-        palette=np.array(palette, np.uint8),
-        grid=np.array([255, 255, 255, 60], np.uint8),
-        ink=np.array([255, 255, 255, 255], np.uint8),
-        glyphs=glyphs(),
-    )
-    return MadeBrain(style, "Plain colours and letters")
+    palette = {label: (*color, COLORS_SHOW) for label, color in COLORS.items()}
+    return overlay("Plain colours and letters", palette, grid_shows=60)
 
 
 def duel_overlay() -> MadeBrain:
     """Make Duel's overlay: the stage is dimmed,
     so that moving objects stand out even if no codebook has their tiles.
     """
-    style = OverlayStyle(
-        labels=tuple(DUEL_COLORS),
-        letters=LETTERS,
-        palette=np.array(list(DUEL_COLORS.values()), np.uint8),
-        grid=np.array([255, 255, 255, 25], np.uint8),
-        ink=np.array([255, 255, 255, 255], np.uint8),
-        glyphs=glyphs(),
-    )
-    return MadeBrain(style, "Duel: the stage dimmed, so that what moves stands out")
+    title = "Duel: the stage dimmed, so that what moves stands out"
+    return overlay(title, DUEL_COLORS, grid_shows=25)
 
 
 def fighters_overlay() -> MadeBrain:
     """Make the overlay of FighterTiles: the own fighter blue, the other one red."""
+    title = "The own fighter blue, the other one red"
+    return overlay(title, FIGHTER_COLORS, grid_shows=25)
+
+
+def overlay(title: str, palette: Mapping[str, Shade], grid_shows: int) -> MadeBrain:
+    """Make an overlay with white lines and letters.
+
+    Args:
+        title: The title of the brain.
+        palette: The colour and the opacity of each label.
+        grid_shows: The opacity of the lines between tiles, 0 to 255.
+    """
     style = OverlayStyle(
-        labels=tuple(FIGHTER_COLORS),
+        labels=tuple(palette),
         letters=LETTERS,
-        palette=np.array(list(FIGHTER_COLORS.values()), np.uint8),
-        grid=np.array([255, 255, 255, 25], np.uint8),
+        palette=np.array(list(palette.values()), np.uint8),
+        grid=np.array([255, 255, 255, grid_shows], np.uint8),
         ink=np.array([255, 255, 255, 255], np.uint8),
         glyphs=glyphs(),
     )
-    return MadeBrain(style, "The own fighter blue, the other one red")
+    return MadeBrain(style, title)
 
 
 def glyphs() -> np.ndarray:
