@@ -8,9 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from nodes.actions.sink import ActionTable
 from nodes.learning.data_set import DataSet, EpisodeInfo, Sample, encode_picture
 
 ACTIONS = ("wait", "kick", "punch")
+TABLE = ActionTable(
+    names=ACTIONS,
+    buttons=("B",),
+    starts=np.array([0, 1, 2, 3], np.int32),
+    rows=np.array([[0], [1], [1]], np.uint8),
+)
 INFO = EpisodeInfo(
     game="Duel-Genesis",
     rom_sha1="ab" * 20,

@@ -17,12 +17,12 @@ from nodes.consoles.retro import RetroEmulator
 from nodes.control import flow, rules
 from nodes.fighting import features, fighters, rounds, simple, strategist
 from nodes.language import lora, pretrained, prompt, reply, vlm
-from nodes.learning import colors, dagger, writer
+from nodes.learning import colors, dagger, reader, writer
 from nodes.policies import baselines, network
 from nodes.recording import decision_log, output
 from nodes.vision import fighters as fighters_seen
 from nodes.vision import frames, overlay, tiles
-from tests.support import fights
+from tests.support import data_sets, fights
 
 MODELS = bundled_dir("models")
 RANDOM = np.random.default_rng(7)
@@ -112,6 +112,12 @@ def _rounds() -> Node:
     return node
 
 
+def _reader() -> Node:
+    """A node that plays a data set back, which is written into $MINIBRAINS_HOME."""
+    fights.write_fights(2)
+    return reader.SampleReader(name=fights.NAME, pictures=3, brain=data_sets.TABLE)
+
+
 ACTIONS = [3, None, 4, 0, None, 5, 1, None, None, 2]
 CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     "ActionParser": (
@@ -125,6 +131,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         lambda: network.ActionSampler(mode="sample"),
         _ticks(logits=list(RANDOM.standard_normal((8, 6), np.float32))),
     ),
+    "Agreement": (reader.Agreement, _ticks(action=[1, None, 2, 0], label=[1, 1, None, 2])),
     "All": (flow.All, _ticks(flags=[[], [True], [True, False], [True, True]])),
     "AntiRepeat": (
         gates.AntiRepeat,
@@ -279,6 +286,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         ),
         _ticks(variables=FIGHT, ask=[True, False, True] * 12, pad=[None, ("RIGHT",), ()] * 12),
     ),
+    "SampleReader": (_reader, [{}] * 8),
     "SampleWriter": (
         lambda: writer.SampleWriter(
             name="moments", brain=_brain(sink.ActionTable, "action_table/sf2.safetensors")
