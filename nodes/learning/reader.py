@@ -1,4 +1,4 @@
-"""Recorded games: SampleReader plays them back, Agreement compares a student with their labels."""
+"""SampleReader: the episodes of a data set, played back to the nodes that play games."""
 
 from __future__ import annotations
 
@@ -15,9 +15,6 @@ from minibrains import (
     Flag,
     Host,
     MinibrainsError,
-    Node,
-    Number,
-    On,
     Register,
     Variables,
     widget,
@@ -56,7 +53,8 @@ class SampleReader(Register, category="learning", terminal="over"):
     So a network can be asked about recorded games by the same nodes that play. Its brain is the
     action table of the data set. The episodes of the run are those of the data set, sorted by the
     names of their files. It tells other nodes how each of them began, so that a SampleWriter can
-    write them again with other labels; such a run goes on where it was killed.
+    write them again with other labels; such a run goes on where it was killed, as long as the data
+    set is the same.
     """
 
     brain: ActionTable
@@ -74,7 +72,7 @@ class SampleReader(Register, category="learning", terminal="over"):
         DataSet.named(self.name)
 
     def open(self, host: Host) -> None:
-        load_arrow()
+        load_arrow()  # it takes a while, and may be missing
         self._host = host
         self._data = DataSet.named(self.name)
         self._infos = self._data.episodes(self.game or None, self.brain.names)
@@ -163,26 +161,3 @@ class SampleReader(Register, category="learning", terminal="over"):
 def _present(action: int) -> int | Absent:
     """Return an action of EpisodeSamples, or ABSENT if it is missing."""
     return ABSENT if action == NONE else int(action)
-
-
-class Agreement(Node, category="learning"):
-    """Count how often a student does what its teacher would do.
-
-    action:  the student's
-    label:   the teacher's, on the same tick
-    Out:     the share of the episode's decisions so far in which both are the same, 0 to 1
-    """
-
-    def reset(self, episode: Episode) -> None:
-        self.same = self.all = 0
-
-    def tick(self, action: On[TableAction], label: On[TableAction]) -> Number | Absent:
-        if action is None or label is None:
-            return ABSENT
-        self.all += 1
-        self.same += action == label
-        return self.same / self.all
-
-    def report(self) -> Mapping[str, Any]:
-        """Return the number of decisions, and in how many both agreed."""
-        return {"decisions": self.all, "agreed": self.same}

@@ -17,7 +17,7 @@ from nodes.consoles.retro import RetroEmulator
 from nodes.control import flow, rules
 from nodes.fighting import features, fighters, rounds, simple, strategist
 from nodes.language import lora, pretrained, prompt, reply, vlm
-from nodes.learning import colors, dagger, reader, writer
+from nodes.learning import agreement, colors, dagger, reader, writer
 from nodes.policies import baselines, network
 from nodes.recording import decision_log, output
 from nodes.vision import fighters as fighters_seen
@@ -131,7 +131,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         lambda: network.ActionSampler(mode="sample"),
         _ticks(logits=list(RANDOM.standard_normal((8, 6), np.float32))),
     ),
-    "Agreement": (reader.Agreement, _ticks(action=[1, None, 2, 0], label=[1, 1, None, 2])),
+    "Agreement": (agreement.Agreement, _ticks(action=[1, None, 2, 0], label=[1, 1, None, 2])),
     "All": (flow.All, _ticks(flags=[[], [True], [True, False], [True, True]])),
     "AntiRepeat": (
         gates.AntiRepeat,
