@@ -79,10 +79,7 @@ def write_tactics(table: Table) -> None:
 
 
 def sample(
-    player: Player,
-    matches: Sequence[Setting],
-    weights: np.ndarray[Any, np.dtype[np.float32]],
-    explores: int = 0,
+    player: Player, matches: Sequence[Setting], weights: np.ndarray[Any, np.dtype[np.float32]]
 ) -> tuple[Samples, Results]:
     """Play some matches, and record the opponent's choices.
 
@@ -90,8 +87,6 @@ def sample(
         player: The player of pad 1.
         matches: The matches.
         weights: The weight of each frame after a choice in its return, f32 [frames].
-        explores: The chance, out of 256, that the opponent chooses any option, regardless of their
-            weights.
 
     Returns:
         The opponent's choices with their returns, SAMPLE [choices], and the results, RESULT
@@ -105,7 +100,6 @@ def sample(
         len(matches),
         weights.ctypes.data_as(ctypes.c_void_p),
         len(weights),
-        explores,
         samples.ctypes.data_as(ctypes.c_void_p),
         len(samples),
         results.ctypes.data_as(ctypes.c_void_p),

@@ -2,13 +2,12 @@
 `python -m games.source.duel.search.tuning --rounds 20`.
 
 Each round searches at some levels for new simple players that beat the present table, and adds them
-to a pool, at all levels that have limits. Then it improves the table by policy gradient, in matches
-against the pool and, for each level, against the level below; now and then the opponent chooses at
-random, so that every option is tried. The return of a choice is the damage dealt minus the damage
-taken within two seconds. Players are drawn the more often, the further they are above their limits.
-After each burst of steps, the average of its tables replaces the one before if its loss is no
-greater. With --fighter, only the adjustments for one fighter are tuned, in matches against it. The
-same seed, pool, table and number of workers give the same result.
+to a pool. Then it improves the table by policy gradient, in matches against the pool and, for each
+level, against the level below. The return of a choice is the damage dealt minus the damage taken
+within two seconds. Players are drawn the more often, the further they are above their limits. The
+average table of a round replaces the one before if its loss is no greater. With --fighter, only the
+adjustments for one fighter are tuned, in matches against it. The same seed, pool, table and number
+of workers give the same result.
 
 The pool is in pool.jsonl, the table in tactics.c; both are written after each round.
 
@@ -51,24 +50,24 @@ from games.source.duel.search.evolution import (
     shuffled_settings,
 )
 from games.source.duel.search.exploits import best_of, immigrants
-from games.source.duel.search.finals import LIMITED, LIMITED_FROM, MOST
+from games.source.duel.search.finals import LIMITED_FROM, MOST
 from games.source.duel.search.genomes import TURTLE, Space, kind_of
 
 POOL = Path(__file__).resolve().parent / "pool.jsonl"
-LEVELS_IN_TURN = (6, 8, 10, 4, 5, 6, 8, 10, 4, 7, 6, 8, 10, 4, 9)
-EFFORT = Effort(2000, 8_000, learned=8)
+LEVELS_IN_TURN = (6, 8, 10, 4, 8, 6, 10, 5, 8, 4, 6, 9, 10, 7, 2)
+EFFORT = Effort(2000, 12_000)
 """The effort of each search for new players."""
-SEARCHES = 2
+SEARCHES = 4
 """The number of searches of each process in a round."""
 KINDS = (
     "side loop",
     "one threshold",
+    "table",
     "two thresholds",
-    TURTLE,
-    "table",
-    "table",
+    "two thresholds",
+    "two thresholds",
 )
-DELAYS = (0, 4, 8, 12, 12, 12)
+DELAYS = (0, 0, 0, 4, 8, 12)
 HOLDING = (0, 0, 0, 0, 6, 30)
 """What the searches draw from: classes of players, delays, and intervals between decisions. What
 has beaten the opponent most often is there several times."""
@@ -76,15 +75,13 @@ has beaten the opponent most often is there several times."""
 FULL_WEIGHT, HALF_LIFE, FORGOTTEN = 20, 41.6, 110
 """In frames after a choice: the weight is 1 up to FULL_WEIGHT, then halves every HALF_LIFE, and is
 0 from FORGOTTEN on."""
-EXPLORES = 10
-"""The chance, out of 256, that the opponent chooses at random."""
-RATE = 0.15
+RATE = 0.8
 """The learning rate: sixteenths of a doubling per point of advantage."""
 MOST_CHANGE = 12.0
 """The greatest change of a logarithm in one step."""
 DOUBT = 8.0
 """The number of neutral choices with which the advantage of a deed is averaged."""
-SHRINKING = {"ALWAYS": 0.006, "else": 0.01}
+SHRINKING = {"ALWAYS": 0.01, "else": 0.016}
 """The fraction of its distance from indifference by which a logarithm shrinks at each step. So
 deeds that are nearly as good as the best are chosen nearly as often: a mixed strategy is hard to
 exploit, and can still adapt during a match."""
@@ -92,17 +89,17 @@ LEAST, GREATEST = -48, 48
 """Bounds of the logarithms under ALWAYS, in sixteenths; the greatest in each situation is set to
 GREATEST."""
 MOST_ADDED = 60
-PLAYERS_A_STEP, MATCHES_A_STEP = 128, 4
-BURSTS, STEPS, SKIPPED_STEPS = 5, 40, 10
-CHECKED_MATCHES = 16
-REMEMBERED = 0.1
+PLAYERS_A_STEP, MATCHES_A_STEP = 96, 4
+STEPS, SKIPPED_STEPS = 240, 60
+CHECKED_MATCHES = 24
+REMEMBERED = 0.3
 """The share of the pool, over all levels, with which a search starts."""
-MOST_IN_POOL = 800
+MOST_IN_POOL = 500
 AIM = 0.6
 """The fraction of its limit that a player of the pool may win, since others of its class will win
 more."""
-UNLIMITED = 0.95
-"""The limit of a player that sees too soon to have one."""
+UNLIMITED = 0.75
+"""The limit of a player whose class has none at its level or below."""
 RIVALS_LIMIT = 0.42
 """The greatest share of matches that the level below should win."""
 
@@ -127,14 +124,14 @@ class Exploiter:
 
     @property
     def limit(self) -> float:
-        """The greatest share of matches that it should win; 1 below the levels that have limits."""
+        """The greatest share of matches that it should win."""
         if self.rival:
             return RIVALS_LIMIT
         kind = TURTLE if self.is_turtle else kind_of(self.player)
         levels = [level for level in MOST[kind] if level <= self.level]
-        if not levels:
-            return 1.0
-        limit = MOST[kind][max(levels)]
+        limit = UNLIMITED
+        if levels:
+            limit = MOST[kind][max(levels)]
         if self.player.late < LIMITED_FROM.get(kind, 0):
             limit = (limit + UNLIMITED) / 2
         return AIM * limit
@@ -241,7 +238,7 @@ def advantages_of(batch: Batch) -> tuple[Logarithms, Logarithms, list[float]]:
     shares = []
     for bout in batch.bouts:
         matches = bout.exploiter.matches(bout.name, bout.count, bout.fighter)
-        samples, results = sample(bout.exploiter.player, matches, weights(), EXPLORES)
+        samples, results = sample(bout.exploiter.player, matches, weights())
         shares.append(float(won(results).mean()))
         situation, option = samples["situation"].astype(int), samples["option"].astype(int)
         advantage = samples["gained"] - means(situation, samples["gained"])
@@ -345,7 +342,7 @@ class Tuner:
         """Draw the positions of PLAYERS_A_STEP players,
         most often of those furthest above their limits.
         """
-        readiness = 0.003 + np.maximum(0.0, self.shares - 0.8 * self.limits())
+        readiness = 0.012 + np.maximum(0.0, self.shares - 0.8 * self.limits())
         readiness[: len(RIVALS)] *= DRAWN_RIVALS
         return self.rng.choices(range(len(self.pool)), weights=list(readiness), k=PLAYERS_A_STEP)
 
@@ -397,19 +394,13 @@ class Tuner:
         self.table["logarithms"] = np.rint(logarithms)
 
     def tune(self) -> tuple[float, float]:
-        """Take BURSTS bursts of steps, and return the loss, as returned by `check`, at the start
-        and at the end.
-        """
-        begun = least = self.check()
-        for _ in range(BURSTS):
-            least = self.burst(least)
-        return begun, least
+        """Take STEPS steps, then average the tables after SKIPPED_STEPS,
+        unless the loss gets greater.
 
-    def burst(self, least: float) -> float:
-        """Take STEPS steps, then average the tables after SKIPPED_STEPS, unless that has a greater
-        loss than `least`, the one of the table at the start. Return the loss of the table kept.
+        Returns:
+            The loss, as returned by `check`, of the table at the start, and of the average.
         """
-        before = self.exact.copy()
+        before, begun = self.exact.copy(), self.check()
         total = np.zeros(self.exact.shape)
         for step in range(STEPS):
             self.step()
@@ -417,21 +408,16 @@ class Tuner:
                 total += self.exact
         self.play_by(total / (STEPS - SKIPPED_STEPS))
         ended = self.check()
-        if ended > least:
+        if ended > begun:
             self.play_by(before)
-            return least
-        return ended
+        return begun, ended
 
     # ---- the pool ----
 
     def attack_on(self, level: int) -> Attack:
         """Draw a search for players that beat the present opponent at a level."""
         kind = self.rng.choice(KINDS)
-        late, interval = self.rng.choice(DELAYS), self.rng.choice(HOLDING)
-        if kind == TURTLE:
-            space = Space("two thresholds", late, interval, is_turtle=True)
-        else:
-            space = Space(kind, late, interval)
+        space = Space(kind, self.rng.choice(DELAYS), self.rng.choice(HOLDING))
         known: list[Player] = []
         for exploiter in self.pool:
             if not exploiter.rival and self.rng.random() < REMEMBERED:
@@ -440,7 +426,7 @@ class Tuner:
 
     def search(self, levels: Sequence[int]) -> list[Exploiter]:
         """Search at some levels, and return the new players that win more
-        than half of their limits, at all levels that have limits.
+        than half of their limits.
         """
         attacks = [self.attack_on(level) for level in levels]
         found: list[Exploiter] = []
@@ -448,12 +434,8 @@ class Tuner:
             attacks, self.processes.map(attacked, attacks), strict=True
         ):
             print(f"  {attack.space} at {attack.level}: {share:.2f}", flush=True)
-            if share <= exploiter.limit / 2:
-                continue
-            for level in sorted({attack.level, *LIMITED}):
-                at_level = replace(exploiter, level=level)
-                if at_level not in [*self.pool, *found]:
-                    found.append(at_level)
+            if share > exploiter.limit / 2 and exploiter not in [*self.pool, *found]:
+                found.append(exploiter)
         return found
 
     def extend(self, found: Sequence[Exploiter]) -> None:
