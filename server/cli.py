@@ -256,6 +256,31 @@ def parser() -> argparse.ArgumentParser:
     )
     replay.set_defaults(module="replay")
 
+    export = commands.add_parser(
+        "export",
+        help="write a workflow with its brains into one file, to be sent to somebody",
+        parents=[workflow, packs, as_json],
+    )
+    export.add_argument("file", metavar="FILE", help="the file to write (.zip)")
+    export.add_argument("--tape", metavar="RUN", help="include the tape of this recorded run")
+    export.add_argument("--picture", metavar="FILE", help="include this picture (.png)")
+    export.set_defaults(module="export")
+
+    import_ = commands.add_parser(
+        "import",
+        help="take a workflow and its brains from a file that export has written",
+        parents=[packs, as_json],
+    )
+    import_.add_argument("file", metavar="FILE", help="the file")
+    import_.add_argument(
+        "--limit",
+        metavar="MIB",
+        type=_count,
+        default=1024,
+        help="largest size of everything in it (default 1024)",
+    )
+    import_.set_defaults(module="import_")
+
     check = commands.add_parser(
         "check",
         help="report what is wrong with a workflow, or print its plan",

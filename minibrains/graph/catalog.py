@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from importlib import import_module
-from pathlib import Path, PurePath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Final
 
+from minibrains.brain_file import hash_file
 from minibrains.errors import BrainError, Fault, MinibrainsError, WorkflowError, suggest
 from minibrains.files import bundled_dir, find_inside
 from minibrains.graph.check import FindBrain
@@ -118,6 +119,35 @@ def present_name(name: str) -> str:
     """Return the name that a shipped brain has now, given that name or a former one."""
     folder, slash, file = name.partition("/")
     return f"{_MOVED_FOLDERS.get(folder, folder)}{slash}{file}"
+
+
+def with_hash(name: str, sha256: str) -> str:
+    """Return the name for a file whose own name is taken by another: `head-0a1b2c3d.safetensors`.
+
+    Args:
+        name: The name that is taken, perhaps with folders.
+        sha256: The SHA-256 of the file, in hexadecimal.
+    """
+    path = PurePosixPath(name)
+    return path.with_stem(f"{path.stem}-{sha256[:8]}").as_posix()
+
+
+def find_imported_brain(name: str, sha256: str, models: Path) -> Path | None:
+    """Return the brain that was imported with a tape; None if there is none.
+
+    Args:
+        name: The name on the tape; of a path, only the last part counts.
+        sha256: The SHA-256 of the file.
+        models: The user's own folder of brains.
+    """
+    path = PurePosixPath(name)
+    if path.is_absolute():
+        name = path.name
+    for possible in (with_hash(name, sha256), name):
+        found = find_inside(possible, [models])
+        if found is not None and hash_file(found) == sha256:
+            return found
+    return None
 
 
 def _shipped_brains() -> list[str]:

@@ -12,6 +12,8 @@ from minibrains.engine.engine import Engine
 from minibrains.engine.plan import Plan
 from minibrains.engine.replay_policy import Tape, is_replayed
 from minibrains.errors import MinibrainsError, RunError
+from minibrains.files import home
+from minibrains.graph.catalog import find_imported_brain
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import parse_workflow
 from minibrains.run.run import Run
@@ -168,13 +170,23 @@ def _decimation(events: list[Event], tick: int) -> int:
 def _spec(recorded: Mapping[str, Any], path: str) -> RunSpec:
     """Return the spec of a recorded run, on the fast clock.
 
-    Brains that were named by their path are taken from there.
+    Brains that were imported with the tape are found by their hash; others that were named by their
+    path are taken from there.
     """
     workflow = parse_workflow(recorded["workflow"], Path(path))
-    brains = {}
+    brains: dict[str, str | Path] = {}
     for node, entry in workflow.nodes.items():
-        if entry.brain is not None and Path(entry.brain.file).is_absolute():
-            brains[node] = entry.brain.file
+        if entry.brain is None:
+            continue
+        name = entry.brain.file
+        imported = None
+        if node in recorded["brains"]:
+            sha256 = recorded["brains"][node]["sha256"]
+            imported = find_imported_brain(name, sha256, home() / "models")
+        if imported is not None:
+            brains[node] = imported
+        elif Path(name).is_absolute():
+            brains[node] = name
     return RunSpec(workflow, clock="fast", brains=brains)
 
 

@@ -11,7 +11,7 @@ from typing import Any, get_args
 from minibrains.errors import Fault, MinibrainsError, WorkflowError, suggest
 from minibrains.files import home
 from minibrains.graph.catalog import brain_finder, find_brain_file, find_workflow, node_types
-from minibrains.graph.check import Graph, check
+from minibrains.graph.check import FindBrain, Graph, check
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import RunClock, Workflow, load_workflow, parse_workflow
 from minibrains.host import WorkflowInfo
@@ -143,8 +143,12 @@ class RunSpec:
 
         Raises WorkflowError with all faults.
         """
+        return check(workflow, registry, self.brain_finder(workflow))
+
+    def brain_finder(self, workflow: Workflow) -> FindBrain:
+        """Return a function that finds the brains of a workflow where this spec allows them."""
         named = self.brain_files(workflow).values()
-        return check(workflow, registry, brain_finder(workflow.path, named, self._own_models))
+        return brain_finder(workflow.path, named, self._own_models)
 
     def info(self, workflow: Workflow, graph: Graph) -> WorkflowInfo:
         """Return what the nodes are told about the workflow.

@@ -1,0 +1,214 @@
+"""Exporting: a workflow, its brains and a recorded run of it, into one file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, distribution, entry_points
+from pathlib import Path
+from typing import Any, Final
+
+from minibrains.brain_file import hash_file, read_header
+from minibrains.console import Console
+from minibrains.errors import GameError, MinibrainsError
+from minibrains.files import bundled_dir
+from minibrains.games.catalog import find_game
+from minibrains.graph.catalog import with_hash
+from minibrains.graph.registry import ENTRY_POINT
+from minibrains.graph.workflow import RunSettings, Workflow, dump_json, parse_workflow
+from minibrains.run.run import Run
+from minibrains.sharing.archive import (
+    BRAINS,
+    FORMAT,
+    LICENSES,
+    LOCK,
+    PICTURE,
+    TAPE,
+    WORKFLOW,
+    ArchiveWriter,
+    Lock,
+    is_brain_name,
+)
+from minibrains.software import hash_pack, software
+from minibrains.tape.recording import read_events, recorded_workflow
+
+_PNG: Final = b"\x89PNG\r\n\x1a\n"
+
+
+class Brains:
+    """The brains of an archive, by their names in it."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, Path] = {}
+        self.hashes: dict[str, str] = {}
+
+    def add(self, name: str, path: Path) -> str:
+        """Add a file, and return its name in the archive.
+
+        Another file of that name gets its hash into its name.
+        """
+        if not is_brain_name(name):
+            name = path.name
+        digest = hash_file(path)
+        if self.hashes.get(name, digest) != digest:
+            name = with_hash(name, digest)
+        self.files[name], self.hashes[name] = path, digest
+        return name
+
+
+def export_workflow(
+    run: Run, file: Path, tape: Path | None = None, picture: Path | None = None
+) -> Lock:
+    """Write a workflow with everything that it needs into one file.
+
+    Brains are pinned by their SHA-256. ROMs and save states are not included, only named.
+
+    Args:
+        run: A run of the workflow, which has not begun: its nodes have been made, so nothing that
+            it needs is missing here.
+        file: The archive to write; one of that name is replaced.
+        tape: A tape of a run of this workflow.
+        picture: A PNG that shows it.
+
+    Returns:
+        What it was exported with, as in its lock.json.
+
+    Raises:
+        MinibrainsError: The tape is of another workflow, one of its brains has changed, or the
+            picture is no PNG.
+        OSError: The file cannot be written, or one that belongs into it cannot be read.
+    """
+    brains = Brains()
+    workflow = _pin(run, brains)
+    if tape is not None:
+        _add_brains_of_tape(tape, run, brains)
+    if picture is not None and not picture.read_bytes().startswith(_PNG):
+        raise MinibrainsError(f"{picture} is no PNG; expected a picture in that format")
+    lock = Lock(
+        minibrains_archive=FORMAT,
+        name=run.workflow.name,
+        workflow_sha256=run.info.sha256,
+        software=software(),
+        packs=_packs(run),
+        brains=brains.hashes,
+        games=_games(run),
+    )
+    with ArchiveWriter(file) as archive:
+        archive.add_text(LOCK, lock.to_json())
+        archive.add_text(WORKFLOW, dump_json(workflow.to_json()))
+        archive.add_text(LICENSES, _licenses(brains.files))
+        for name, path in brains.files.items():
+            archive.add_file(f"{BRAINS}{name}", path)
+        if tape is not None:
+            archive.add_file(TAPE, tape)
+        if picture is not None:
+            archive.add_file(PICTURE, picture)
+    return lock
+
+
+def _pin(run: Run, brains: Brains) -> Workflow:
+    """Return the workflow with the name and SHA-256 of each brain, also of muted nodes."""
+    find = run.spec.brain_finder(run.workflow)
+    workflow = run.workflow
+    for node, entry in run.workflow.nodes.items():
+        if entry.brain is None:
+            continue
+        path = find(entry.brain)
+        name = brains.add(entry.brain.file, path)
+        pin = {"file": name, "sha256": brains.hashes[name]}
+        workflow = workflow.with_node(node, {**entry.raw, "brain": pin})
+    return workflow
+
+
+def _add_brains_of_tape(tape: Path, run: Run, brains: Brains) -> None:
+    """Add brains that the workflow had before a live edit. Raises MinibrainsError."""
+    events, cut = read_events(tape)
+    if cut:
+        raise MinibrainsError(f"{tape} is not exported: {cut}")
+    recorded = [event.value for event in events if event.kind in ("header", "edit")]
+    if _hash(recorded[-1]) != _hash(recorded_workflow(run.graph)):
+        raise MinibrainsError(
+            f"{tape} is not a run of {run.workflow.name} as it is now; "
+            "expected a tape of the same nodes, settings and brains: record it again"
+        )
+    for version in recorded:
+        workflow = parse_workflow(version["workflow"])
+        for node, brain in version["brains"].items():
+            if brain["sha256"] in brains.hashes.values():
+                continue
+            path = Path(brain["file"])
+            if not path.is_file() or hash_file(path) != brain["sha256"]:
+                raise MinibrainsError(
+                    f"{tape} is not exported: {node} had the brain {path} with the SHA-256 "
+                    f"{brain['sha256']}, which is not there any more; record the run again"
+                )
+            pin = workflow.nodes[node].brain
+            assert pin is not None
+            brains.add(pin.file, path)
+
+
+def _hash(recorded: Mapping[str, Any]) -> str:
+    """Return the hash of a workflow in the form in which a tape has it, without the limit of an
+    episode, which the command line may have set.
+    """
+    brains = {node: brain["sha256"] for node, brain in recorded["brains"].items()}
+    return parse_workflow(recorded["workflow"]).with_run(RunSettings()).hash(brains)
+
+
+def _packs(run: Run) -> dict[str, str]:
+    """Return the node packs that the workflow needs, each with what has it."""
+    packs: dict[str, str] = {}
+    installed = {point.name: point for point in entry_points(group=ENTRY_POINT)}
+    for node in run.graph.nodes.values():
+        pack, dot, _ = node.entry.type.rpartition(".")
+        if not dot:
+            continue
+        digest = hash_pack(node.cls.__module__)
+        point = installed.get(pack)
+        if point is not None and point.dist is not None:
+            source = f"the package {point.dist.name} {point.dist.version}"
+        else:
+            source = f"the file {pack}.py (give it with --pack)"
+        packs[pack] = f"{source}; the SHA-256 of its files is {digest}"
+    return packs
+
+
+def _games(run: Run) -> dict[str, str]:
+    games: dict[str, str] = {}
+    for node in run.engine.nodes.values():
+        if not isinstance(node, Console):
+            continue
+        names = node.game
+        if isinstance(names, str):
+            names = (names,)
+        try:
+            game = find_game(names)
+        except GameError:
+            continue  # a console of another kind, which finds its games itself
+        games[game.name] = hashlib.sha1(game.rom.read_bytes()).hexdigest()
+    return games
+
+
+def _licenses(brains: Mapping[str, Path]) -> str:
+    """Return a list of the brains with title, author and licence, and the text of our own."""
+    lines = ["# Licences", ""]
+    ours = False
+    for name, path in brains.items():
+        metadata = read_header(path).metadata
+        license = metadata.get("license", "its file names none")
+        parts = [metadata.get("title", name), f"licence: {license}"]
+        if "author" in metadata:
+            parts.insert(1, f"by {metadata['author']}")
+        lines.append(f"- `{name}`: {', '.join(parts)}")
+        ours = ours or path.is_relative_to(bundled_dir("models"))
+    text = _our_license()
+    if ours and text is not None:
+        lines += ["", "The brains that come with Minibrains are under its licence:", "", text]
+    return "\n".join(lines) + "\n"
+
+
+def _our_license() -> str | None:
+    try:
+        return distribution("minibrains").read_text("licenses/LICENSE")
+    except PackageNotFoundError:
+        return None
