@@ -63,7 +63,7 @@ class Lock:
     name: str
     """The name of the workflow."""
     workflow_sha256: str
-    """Its workflow hash."""
+    """Its workflow hash, without the limit of an episode."""
     software: Mapping[str, str]
     """Versions by name, of Python and the packages that play."""
     packs: Mapping[str, str]
@@ -163,7 +163,7 @@ class ArchiveReader:
             self._zip = zipfile.ZipFile(path)
         except _UNREADABLE as error:
             raise MinibrainsError(
-                f"{path} is not a shared workflow: {getattr(error, 'strerror', None) or error}; "
+                f"{path.name} is not a shared workflow: {getattr(error, 'strerror', None) or error}; "
                 "expected a file that `export` has written"
             ) from None
         try:
@@ -255,7 +255,7 @@ class ArchiveReader:
             )
 
     def _wrong(self, what: str) -> MinibrainsError:
-        return MinibrainsError(f"{self.path} is not imported: {what}")
+        return MinibrainsError(f"{self.path.name} is not imported: {what}")
 
 
 def is_brain_name(name: str) -> bool:

@@ -14,9 +14,9 @@ from minibrains.errors import GameError, MinibrainsError
 from minibrains.files import bundled_dir
 from minibrains.games.catalog import find_game
 from minibrains.graph.catalog import with_hash
+from minibrains.graph.check import FindBrain, Graph
 from minibrains.graph.registry import ENTRY_POINT
 from minibrains.graph.workflow import RunSettings, Workflow, dump_json, parse_workflow
-from minibrains.run.run import Run
 from minibrains.sharing.archive import (
     BRAINS,
     FORMAT,
@@ -57,15 +57,19 @@ class Brains:
 
 
 def export_workflow(
-    run: Run, file: Path, tape: Path | None = None, picture: Path | None = None
+    graph: Graph,
+    find_brain: FindBrain,
+    file: Path,
+    tape: Path | None = None,
+    picture: Path | None = None,
 ) -> Lock:
     """Write a workflow with everything that it needs into one file.
 
     Brains are pinned by their SHA-256. ROMs and save states are not included, only named.
 
     Args:
-        run: A run of the workflow, which has not begun: its nodes have been made, so nothing that
-            it needs is missing here.
+        graph: The workflow, checked.
+        find_brain: Finds its brains, also those of muted nodes.
         file: The archive to write; one of that name is replaced.
         tape: A tape of a run of this workflow.
         picture: A PNG that shows it.
@@ -79,19 +83,19 @@ def export_workflow(
         OSError: The file cannot be written, or one that belongs into it cannot be read.
     """
     brains = Brains()
-    workflow = _pin(run, brains)
+    workflow = _pin(graph.workflow, find_brain, brains)
     if tape is not None:
-        _add_brains_of_tape(tape, run, brains)
+        _add_brains_of_tape(tape, graph, brains)
     if picture is not None and not picture.read_bytes().startswith(_PNG):
         raise MinibrainsError(f"{picture} is no PNG; expected a picture in that format")
     lock = Lock(
         minibrains_archive=FORMAT,
-        name=run.workflow.name,
-        workflow_sha256=run.info.sha256,
+        name=workflow.name,
+        workflow_sha256=_hash(recorded_workflow(graph)),
         software=software(),
-        packs=_packs(run),
+        packs=_packs(graph),
         brains=brains.hashes,
-        games=_games(run),
+        games=_games(graph),
     )
     with ArchiveWriter(file) as archive:
         archive.add_text(LOCK, lock.to_json())
@@ -106,29 +110,27 @@ def export_workflow(
     return lock
 
 
-def _pin(run: Run, brains: Brains) -> Workflow:
+def _pin(workflow: Workflow, find_brain: FindBrain, brains: Brains) -> Workflow:
     """Return the workflow with the name and SHA-256 of each brain, also of muted nodes."""
-    find = run.spec.brain_finder(run.workflow)
-    workflow = run.workflow
-    for node, entry in run.workflow.nodes.items():
+    for node, entry in workflow.nodes.items():
         if entry.brain is None:
             continue
-        path = find(entry.brain)
+        path = find_brain(entry.brain)
         name = brains.add(entry.brain.file, path)
         pin = {"file": name, "sha256": brains.hashes[name]}
         workflow = workflow.with_node(node, {**entry.raw, "brain": pin})
     return workflow
 
 
-def _add_brains_of_tape(tape: Path, run: Run, brains: Brains) -> None:
+def _add_brains_of_tape(tape: Path, graph: Graph, brains: Brains) -> None:
     """Add brains that the workflow had before a live edit. Raises MinibrainsError."""
     events, cut = read_events(tape)
     if cut:
         raise MinibrainsError(f"{tape} is not exported: {cut}")
     recorded = [event.value for event in events if event.kind in ("header", "edit")]
-    if _hash(recorded[-1]) != _hash(recorded_workflow(run.graph)):
+    if _hash(recorded[-1]) != _hash(recorded_workflow(graph)):
         raise MinibrainsError(
-            f"{tape} is not a run of {run.workflow.name} as it is now; "
+            f"{tape} is not a run of {graph.workflow.name} as it is now; "
             "expected a tape of the same nodes, settings and brains: record it again"
         )
     for version in recorded:
@@ -155,11 +157,11 @@ def _hash(recorded: Mapping[str, Any]) -> str:
     return parse_workflow(recorded["workflow"]).with_run(RunSettings()).hash(brains)
 
 
-def _packs(run: Run) -> dict[str, str]:
+def _packs(graph: Graph) -> dict[str, str]:
     """Return the node packs that the workflow needs, each with what has it."""
     packs: dict[str, str] = {}
     installed = {point.name: point for point in entry_points(group=ENTRY_POINT)}
-    for node in run.graph.nodes.values():
+    for node in graph.nodes.values():
         pack, dot, _ = node.entry.type.rpartition(".")
         if not dot:
             continue
@@ -173,12 +175,12 @@ def _packs(run: Run) -> dict[str, str]:
     return packs
 
 
-def _games(run: Run) -> dict[str, str]:
+def _games(graph: Graph) -> dict[str, str]:
     games: dict[str, str] = {}
-    for node in run.engine.nodes.values():
-        if not isinstance(node, Console):
+    for node in graph.nodes.values():
+        if not issubclass(node.cls, Console):
             continue
-        names = node.game
+        names = node.widgets["game"]
         if isinstance(names, str):
             names = (names,)
         try:

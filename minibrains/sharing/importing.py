@@ -26,7 +26,8 @@ from minibrains.sharing.archive import (
 )
 from minibrains.software import software
 
-_TEMPORARY: Final = ".import."
+IMPORTING: Final = ".import."
+"""Prefix of the folder in which an archive is checked."""
 _COMPARED: Final = ("minibrains", "torch", "transformers", "peft", "stable-retro")
 """The software on whose versions results depend most."""
 
@@ -65,7 +66,7 @@ def import_workflow(
     root.mkdir(parents=True, exist_ok=True)
     with (
         ArchiveReader(file, limit) as archive,
-        tempfile.TemporaryDirectory(prefix=_TEMPORARY, dir=root) as temporary,
+        tempfile.TemporaryDirectory(prefix=IMPORTING, dir=root) as temporary,
     ):
         lock = archive.lock
         unpacked = _unpack_brains(archive, Path(temporary))
@@ -94,7 +95,7 @@ def _unpack_brains(archive: ArchiveReader, folder: Path) -> dict[str, Path]:
         found = hash_file(path)
         if found != expected:
             raise MinibrainsError(
-                f"{archive.path} is not imported: the brain {name} has the SHA-256 {found}, "
+                f"{archive.path.name} is not imported: the brain {name} has the SHA-256 {found}, "
                 f"expected {expected}"
             )
         read_header(path)
@@ -111,7 +112,7 @@ def _read_workflow(archive: ArchiveReader, folder: Path) -> Workflow:
         pin = entry.brain
         if pin is not None and (pin.file, pin.sha256) not in archive.lock.brains.items():
             raise MinibrainsError(
-                f"{archive.path} is not imported: {node} needs the brain {pin.file!r} with the "
+                f"{archive.path.name} is not imported: {node} needs the brain {pin.file!r} with the "
                 f"SHA-256 {pin.sha256}, which is not in it"
             )
     return workflow

@@ -26,7 +26,7 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.picture is not None:
         picture = Path(arguments.picture)
     file = Path(arguments.file)
-    lock = export_workflow(run, file, tape, picture)
+    lock = export_workflow(run.graph, run.spec.brain_finder(run.workflow), file, tape, picture)
     size = file.stat().st_size
     if arguments.json:
         print(json.dumps({"file": str(file), "size": size, "lock": asdict(lock)}))

@@ -25,6 +25,7 @@ from server.http.node_types import NodeTypes
 from server.http.pictures import Pictures
 from server.http.run_queue import RunQueue
 from server.http.run_routes import RunRoutes
+from server.http.sharing import Sharing
 from server.http.system import System
 from server.http.worker_protocol import WorkerConfig
 from server.http.workflow_files import WorkflowFiles
@@ -78,6 +79,7 @@ def make_app(settings: ServiceSettings, registry: Registry) -> web.Application:
         System(),
         WorkflowFiles(folders, clients.files_changed),
         BrainFiles(folders, registry, digests, clients.files_changed),
+        Sharing(folders, types, clients.files_changed),
         Pictures(folders),
         RunRoutes(runs, history, types, folders),
         clients,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -10,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
+from minibrains.sharing.importing import IMPORTING
 from server.http.brain_files import UPLOADING
 from server.http.folders import DataFolders
 
@@ -24,6 +26,8 @@ def sweep(folders: DataFolders) -> None:
     for path in chain(_of_the_server(folders), _of_workers(folders.runs)):
         with suppress(OSError):
             path.unlink()
+    for folder in _of_sharing(folders):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _of_the_server(folders: DataFolders) -> Iterator[Path]:
@@ -32,6 +36,12 @@ def _of_the_server(folders: DataFolders) -> Iterator[Path]:
         for path in folder.glob("**/.*"):
             if _HALF_WRITTEN.fullmatch(path.name):
                 yield path
+
+
+def _of_sharing(folders: DataFolders) -> Iterator[Path]:
+    """Yield the folders in which workflows were exported or imported."""
+    yield from folders.uploads.glob(f"{UPLOADING}*")
+    yield from folders.root.glob(f"{IMPORTING}*")
 
 
 def _of_workers(runs: Path) -> Iterator[Path]:

@@ -357,7 +357,8 @@ def archive_bytes(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
     path = tmp_path_factory.mktemp("small") / "small.zip"
     nodes = {"clock": {"type": "Every@1"}}
-    export_workflow(Run(RunSpec({"minibrains": 1, "nodes": nodes})), path)
+    run = Run(RunSpec({"minibrains": 1, "nodes": nodes}))
+    export_workflow(run.graph, run.spec.brain_finder(run.workflow), path)
     return path.read_bytes()
 
 

@@ -487,6 +487,38 @@ def test_a_brain_dropped_on_a_node_becomes_its_brain(page: EditorPage, data: Pat
     page.troubles[:] = [line for line in page.troubles if "400" not in line]
 
 
+def test_a_workflow_is_downloaded_with_its_brains_and_opened_again(
+    page: EditorPage, data: Path
+) -> None:
+    page.start_with("airstriker")
+    page.page.locator('#rail [data-tab="files"]').click()
+    with page.page.expect_download() as download:
+        page.page.get_by_role("button", name="Download with all brains").click()
+    archive = download.value
+    assert archive.suggested_filename.endswith(".zip")
+    content = Path(archive.path()).read_bytes()
+
+    page.drop("shared.zip", content, page.at(20, 20))
+    expect(page.message).to_contain_text("was imported with")
+    file = page.ask("editor.document.file")
+    assert (data / "workflows" / file).is_file()
+    assert set(page.workflow["nodes"]["sink"]["brain"]) == {"file", "sha256"}
+    page.drop("broken.zip", b"PK", page.at(20, 20))
+    expect(page.page.locator(".message.error").last).to_contain_text("broken.zip")
+    page.troubles[:] = [line for line in page.troubles if "400" not in line]
+
+
+def test_a_file_of_this_computer_is_chosen(page: EditorPage, tmp_path: Path) -> None:
+    page.start_with("hello")
+    path = tmp_path / "chosen.json"
+    path.write_text(json.dumps({"minibrains": 1, "nodes": {}, "title": "Chosen"}))
+    page.page.locator('#rail [data-tab="files"]').click()
+    with page.page.expect_file_chooser() as chooser:
+        page.page.get_by_role("button", name="Open a file of this computer").click()
+    chooser.value.set_files(path)
+    page.until("editor.workflow.title === 'Chosen'")
+
+
 @pytest.mark.parametrize("together", [True, False])
 def test_a_dropped_brain_is_what_the_workflow_means_though_its_name_is_taken(
     page: EditorPage, data: Path, together: bool
@@ -995,6 +1027,8 @@ def test_screenshots(
         picture("help")
         page.page.keyboard.press("Escape")
         page.page.locator('[data-tab="files"]').click()
+        expect(page.page.locator(".item.still").first).to_be_visible()
+        picture("files")
         page.page.get_by_role("button", name="Examples").click()
         page.start_with("airstriker_pixels")
         page.until("editor.workflow.nodes.head !== undefined")

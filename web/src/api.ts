@@ -41,6 +41,14 @@ export interface UploadedBrain extends BrainInfo {
   readonly renamed_from: string | null;
 }
 
+export interface ImportedWorkflow {
+  /** The name of its file here. */
+  readonly workflow: string;
+  readonly brains: number;
+  /** What is missing on this machine, or is another version. */
+  readonly remarks: readonly string[];
+}
+
 export interface RunInfo {
   readonly prompt_id: string;
   readonly state: string;
@@ -214,5 +222,15 @@ export const api = {
     const body = new FormData();
     body.set("file", blob, blob.name);
     return json("/upload/brain", { method: "POST", body });
+  },
+
+  /** Return a file with a workflow and its brains. */
+  async exportWorkflow(workflow: Workflow, file: string | null): Promise<Blob> {
+    return (await post("/export", { workflow, name: file })).blob();
+  },
+  importWorkflow(shared: File): Promise<ImportedWorkflow> {
+    const body = new FormData();
+    body.set("file", shared, shared.name);
+    return json("/import", { method: "POST", body });
   },
 };

@@ -8,6 +8,9 @@ import { h } from "../ui/dom";
 import { ask, openDialog, showMessage } from "../ui/overlay";
 import type { Editor } from "./editor";
 
+/** Milliseconds that a download gets to begin. */
+const DOWNLOAD_MS = 60_000;
+
 /** Return a file's name without its suffix, for display. */
 export const stem = (file: string): string => file.replace(/\.json$/, "");
 
@@ -189,6 +192,39 @@ export class Files {
       await api.remove(file);
       if (this.editor.document.file === file) this.editor.document.moved(null);
       showMessage(`${file} is in the trash folder.`);
+    });
+  }
+
+  /** Download the workflow with its brains as one file. */
+  async download(): Promise<void> {
+    const { workflow, file } = this.editor.document;
+    const name = file ? stem(file) : slug(workflow.title ?? "") || "workflow";
+    await this.#reportErrors(async () => {
+      const address = URL.createObjectURL(await api.exportWorkflow(workflow, `${name}.json`));
+      h("a", { href: address, download: `${name.split("/").at(-1)}.zip` }).click();
+      setTimeout(() => URL.revokeObjectURL(address), DOWNLOAD_MS);
+    });
+  }
+
+  /** Open a file from this computer: a workflow, a brain for a node, or a workflow with its brains. */
+  async openFile(file: File, node: string | null): Promise<void> {
+    if (file.name.endsWith(".safetensors")) await this.dropBrain(file, node);
+    else if (file.name.endsWith(".json")) await this.openText(await file.text());
+    else if (file.name.endsWith(".zip")) await this.#importWorkflow(file);
+    else
+      showMessage(
+        `${file.name} is neither a workflow (.json, .zip) nor a brain (.safetensors).`,
+        "error",
+      );
+  }
+
+  async #importWorkflow(file: File): Promise<void> {
+    await this.#reportErrors(async () => {
+      const { workflow, brains, remarks } = await api.importWorkflow(file);
+      await this.open(workflow);
+      const count = brains === 1 ? "1 brain" : `${brains} brains`;
+      showMessage(`${workflow} was imported with ${count}.`);
+      for (const remark of remarks) showMessage(remark, "error");
     });
   }
 

@@ -2,7 +2,6 @@
 
 import type { Editor } from "../editor/editor";
 import type { Files } from "../editor/files";
-import { showMessage } from "./overlay";
 
 const TYPE = "application/x-minibrains-type";
 
@@ -32,13 +31,6 @@ export function watchDrops(stage: HTMLElement, editor: Editor, files: Files): vo
     const others = dropped.filter((file) => !workflows.includes(file));
     const node = isOver && !workflows.length ? editor.board.nodeAt(client) : null;
     // one dialog at a time, and brains after a workflow that may use them
-    for (const file of [...workflows, ...others]) await openFile(file, node, files);
+    for (const file of [...workflows, ...others]) await files.openFile(file, node);
   });
-}
-
-async function openFile(file: File, node: string | null, files: Files): Promise<void> {
-  if (file.name.endsWith(".safetensors")) await files.dropBrain(file, node);
-  else if (file.name.endsWith(".json")) await files.openText(await file.text());
-  else
-    showMessage(`${file.name} is neither a workflow (.json) nor a brain (.safetensors).`, "error");
 }

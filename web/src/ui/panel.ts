@@ -244,6 +244,14 @@ export class Panel {
     if (this.#tab === "files") this.renderFiles();
   }
 
+  #chooseFile(): void {
+    const input = h("input", { type: "file", accept: ".json,.zip,.safetensors" });
+    input.addEventListener("change", async () => {
+      for (const file of input.files ?? []) await this.files.openFile(file, null);
+    });
+    input.click();
+  }
+
   renderFiles(): void {
     if (this.#tab !== "files") return;
     const current = this.editor.document.file;
@@ -304,7 +312,15 @@ export class Panel {
     );
     this.#fill(
       "Files",
-      [iconButton("plus", "New workflow", () => void this.files.create())],
+      [
+        iconButton("plus", "New workflow", () => void this.files.create()),
+        iconButton("open", "Open a file of this computer", () => this.#chooseFile()),
+        iconButton(
+          "download",
+          "Download with all brains, as one file",
+          () => void this.files.download(),
+        ),
+      ],
       h(
         "section",
         {},
