@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
+
+_STRANGE: Final = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\/]')
+_DEVICE: Final = re.compile(
+    r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\..*)?", re.IGNORECASE
+)
+"""Names that Windows takes for devices, with any suffix."""
 
 
 def write_atomic(path: Path, data: bytes | str) -> None:
@@ -134,6 +142,26 @@ def is_plain_name(name: str) -> bool:
         and name.isprintable()
         and 0 < len(name.encode()) <= 200
     )
+
+
+def is_portable_name(name: str) -> bool:
+    """Return whether a file or folder may have this name on every system.
+
+    Refuses what `is_plain_name` refuses, what Windows cannot write or takes for a device, and
+    spaces or a dot at an end.
+    """
+    return (
+        is_plain_name(name)
+        and name == name.strip()
+        and not name.endswith(".")
+        and not _STRANGE.search(name)
+        and not is_device_name(name)
+    )
+
+
+def is_device_name(name: str) -> bool:
+    """Return whether Windows takes this name for a device."""
+    return _DEVICE.fullmatch(name) is not None
 
 
 def find_inside(name: str, folders: Iterable[Path]) -> Path | None:

@@ -132,21 +132,22 @@ def with_hash(name: str, sha256: str) -> str:
     return path.with_stem(f"{path.stem}-{sha256[:8]}").as_posix()
 
 
-def find_imported_brain(name: str, sha256: str, models: Path) -> Path | None:
+def find_imported_brain(name: str, sha256: str, own: Path) -> Path | None:
     """Return the brain that was imported with a tape; None if there is none.
 
     Args:
         name: The name on the tape; of a path, only the last part counts.
         sha256: The SHA-256 of the file.
-        models: The user's own folder of brains.
+        own: The user's own folder, with workflows and models.
     """
     path = PurePosixPath(name)
     if path.is_absolute():
         name = path.name
     for possible in (with_hash(name, sha256), name):
-        found = find_inside(possible, [models])
-        if found is not None and hash_file(found) == sha256:
-            return found
+        for folder in (own / "workflows", own / "models", bundled_dir("models")):
+            found = find_inside(possible, [folder])
+            if found is not None and hash_file(found) == sha256:
+                return found
     return None
 
 

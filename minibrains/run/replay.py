@@ -182,7 +182,7 @@ def _spec(recorded: Mapping[str, Any], path: str) -> RunSpec:
         imported = None
         if node in recorded["brains"]:
             sha256 = recorded["brains"][node]["sha256"]
-            imported = find_imported_brain(name, sha256, home() / "models")
+            imported = find_imported_brain(name, sha256, home())
         if imported is not None:
             brains[node] = imported
         elif Path(name).is_absolute():

@@ -6,33 +6,32 @@ import hashlib
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, distribution, entry_points
 from pathlib import Path
-from typing import Any, Final
 
 from minibrains.brain_file import hash_file, read_header
 from minibrains.console import Console
 from minibrains.errors import GameError, MinibrainsError
-from minibrains.files import bundled_dir
+from minibrains.files import bundled_dir, is_portable_name
 from minibrains.games.catalog import find_game
 from minibrains.graph.catalog import with_hash
 from minibrains.graph.check import FindBrain, Graph
 from minibrains.graph.registry import ENTRY_POINT
-from minibrains.graph.workflow import RunSettings, Workflow, dump_json, parse_workflow
+from minibrains.graph.workflow import Workflow, dump_json, parse_workflow
 from minibrains.sharing.archive import (
     BRAINS,
     FORMAT,
     LICENSES,
     LOCK,
     PICTURE,
+    PNG,
     TAPE,
     WORKFLOW,
     ArchiveWriter,
     Lock,
+    hash_of,
     is_brain_name,
+    recorded_versions,
 )
-from minibrains.software import hash_pack, software
-from minibrains.tape.recording import read_events, recorded_workflow
-
-_PNG: Final = b"\x89PNG\r\n\x1a\n"
+from minibrains.software import software
 
 
 class Brains:
@@ -41,16 +40,22 @@ class Brains:
     def __init__(self) -> None:
         self.files: dict[str, Path] = {}
         self.hashes: dict[str, str] = {}
+        self._names: dict[str, str] = {}
+        """Names in small letters -> the names: some systems do not tell them apart."""
 
     def add(self, name: str, path: Path) -> str:
         """Add a file, and return its name in the archive.
 
-        Another file of that name gets its hash into its name.
+        Another file of that name gets its hash into its name, and so does one whose name cannot be
+        in an archive.
         """
+        digest = hash_file(path)
         if not is_brain_name(name):
             name = path.name
-        digest = hash_file(path)
-        if self.hashes.get(name, digest) != digest:
+        if not is_brain_name(name):
+            name = with_hash("brain.safetensors", digest)
+        taken = self._names.setdefault(name.lower(), name)
+        if taken != name or self.hashes.get(name, digest) != digest:
             name = with_hash(name, digest)
         self.files[name], self.hashes[name] = path, digest
         return name
@@ -70,7 +75,7 @@ def export_workflow(
     Args:
         graph: The workflow, checked.
         find_brain: Finds its brains, also those of muted nodes.
-        file: The archive to write; one of that name is replaced.
+        file: The archive to write; one of that name is replaced, but nothing that goes into it.
         tape: A tape of a run of this workflow.
         picture: A PNG that shows it.
 
@@ -78,20 +83,27 @@ def export_workflow(
         What it was exported with, as in its lock.json.
 
     Raises:
-        MinibrainsError: The tape is of another workflow, one of its brains has changed, or the
-            picture is no PNG.
-        OSError: The file cannot be written, or one that belongs into it cannot be read.
+        MinibrainsError: The tape is of another workflow, one of its brains has changed, the picture
+            is no PNG, or the file cannot be written there.
+        OSError: The disk is full.
     """
+    if file.is_dir() or not file.absolute().parent.is_dir():
+        raise MinibrainsError(
+            f"{file} cannot be written; expected a file in an existing folder"
+        )
     brains = Brains()
     workflow = _pin(graph.workflow, find_brain, brains)
     if tape is not None:
-        _add_brains_of_tape(tape, graph, brains)
-    if picture is not None and not picture.read_bytes().startswith(_PNG):
+        _add_brains_of_tape(tape, workflow, brains)
+    if picture is not None and not _is_png(picture):
         raise MinibrainsError(f"{picture} is no PNG; expected a picture in that format")
+    for source in (graph.workflow.path, tape, picture, *brains.files.values()):
+        if source is not None and source.exists() and file.exists() and source.samefile(file):
+            raise MinibrainsError(f"{file} goes into the archive itself; choose another file")
     lock = Lock(
         minibrains_archive=FORMAT,
-        name=workflow.name,
-        workflow_sha256=_hash(recorded_workflow(graph)),
+        name=workflow.name if is_portable_name(f"{workflow.name}.json") else "workflow",
+        workflow_sha256=hash_of(workflow),
         software=software(),
         packs=_packs(graph),
         brains=brains.hashes,
@@ -122,56 +134,43 @@ def _pin(workflow: Workflow, find_brain: FindBrain, brains: Brains) -> Workflow:
     return workflow
 
 
-def _add_brains_of_tape(tape: Path, graph: Graph, brains: Brains) -> None:
-    """Add brains that the workflow had before a live edit. Raises MinibrainsError."""
-    events, cut = read_events(tape)
-    if cut:
-        raise MinibrainsError(f"{tape} is not exported: {cut}")
-    recorded = [event.value for event in events if event.kind in ("header", "edit")]
-    if _hash(recorded[-1]) != _hash(recorded_workflow(graph)):
-        raise MinibrainsError(
-            f"{tape} is not a run of {graph.workflow.name} as it is now; "
-            "expected a tape of the same nodes, settings and brains: record it again"
-        )
-    for version in recorded:
-        workflow = parse_workflow(version["workflow"])
+def _is_png(picture: Path) -> bool:
+    try:
+        return picture.read_bytes().startswith(PNG)
+    except OSError as error:
+        raise MinibrainsError(f"{picture} cannot be read: {error.strerror}") from None
+
+
+def _add_brains_of_tape(tape: Path, workflow: Workflow, brains: Brains) -> None:
+    """Add the brains of a recorded run under the names that they have on its tape, also those from
+    before a live edit. Raises MinibrainsError.
+    """
+    for version in recorded_versions(tape, workflow):
+        entries = parse_workflow(version["workflow"]).nodes
         for node, brain in version["brains"].items():
-            if brain["sha256"] in brains.hashes.values():
-                continue
             path = Path(brain["file"])
             if not path.is_file() or hash_file(path) != brain["sha256"]:
                 raise MinibrainsError(
                     f"{tape} is not exported: {node} had the brain {path} with the SHA-256 "
                     f"{brain['sha256']}, which is not there any more; record the run again"
                 )
-            pin = workflow.nodes[node].brain
+            pin = entries[node].brain
             assert pin is not None
             brains.add(pin.file, path)
-
-
-def _hash(recorded: Mapping[str, Any]) -> str:
-    """Return the hash of a workflow in the form in which a tape has it, without the limit of an
-    episode, which the command line may have set.
-    """
-    brains = {node: brain["sha256"] for node, brain in recorded["brains"].items()}
-    return parse_workflow(recorded["workflow"]).with_run(RunSettings()).hash(brains)
 
 
 def _packs(graph: Graph) -> dict[str, str]:
     """Return the node packs that the workflow needs, each with what has it."""
     packs: dict[str, str] = {}
     installed = {point.name: point for point in entry_points(group=ENTRY_POINT)}
-    for node in graph.nodes.values():
-        pack, dot, _ = node.entry.type.rpartition(".")
+    for entry in graph.workflow.nodes.values():
+        pack, dot, _ = entry.type.rpartition(".")
         if not dot:
             continue
-        digest = hash_pack(node.cls.__module__)
+        packs[pack] = f"the file {pack}.py, which is given with --pack"
         point = installed.get(pack)
         if point is not None and point.dist is not None:
-            source = f"the package {point.dist.name} {point.dist.version}"
-        else:
-            source = f"the file {pack}.py (give it with --pack)"
-        packs[pack] = f"{source}; the SHA-256 of its files is {digest}"
+            packs[pack] = f"the package {point.dist.name} {point.dist.version}"
     return packs
 
 

@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
+import os
+import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from minibrains.brain_file import hash_file, read_header
 from minibrains.errors import GameError, MinibrainsError
-from minibrains.files import bundled_dir, find_inside, rename, write_atomic
+from minibrains.files import bundled_dir, find_inside, rename
 from minibrains.games.catalog import find_game
 from minibrains.graph.catalog import with_hash
-from minibrains.graph.workflow import Workflow, dump_json, load_workflow
+from minibrains.graph.workflow import Workflow, dump_json, parse_workflow
 from minibrains.sharing.archive import (
     BRAINS,
     PICTURE,
+    PNG,
     SIZE_LIMIT,
     TAPE,
     WORKFLOW,
     ArchiveReader,
     Lock,
+    hash_of,
+    recorded_versions,
 )
 from minibrains.software import software
+from minibrains.values import parse_json
 
-IMPORTING: Final = ".import."
+_UNPACKED: Final = ".import."
 """Prefix of the folder in which an archive is checked."""
+_FILE_LOCK: Final = ".import.lock"
 _COMPARED: Final = ("minibrains", "torch", "transformers", "peft", "stable-retro")
 """The software on whose versions results depend most."""
 
@@ -37,15 +46,15 @@ class Imported:
     """Where everything of an archive is now."""
 
     workflow: Path
-    brains: Mapping[str, Path]
-    """The name of each brain in the archive -> its file here."""
+    brains: Mapping[str, str]
+    """The name of each brain in the archive -> its name here."""
     tape: Path | None
     remarks: tuple[str, ...]
     """What is missing on this machine, or is another version, in sentences."""
 
 
 def import_workflow(
-    file: Path, root: Path, packs: frozenset[str], limit: int = SIZE_LIMIT
+    file: Path, root: Path, types: Collection[str], limit: int = SIZE_LIMIT
 ) -> Imported:
     """Check an archive, and copy what is in it below the user's own folder.
 
@@ -56,34 +65,78 @@ def import_workflow(
     Args:
         file: The archive.
         root: The user's own folder, with workflows, models and tapes.
-        packs: The names of the node packs that are there.
+        types: The names of the node types that are there.
         limit: The largest size of everything in it, in bytes.
 
     Raises:
         MinibrainsError: It is damaged, or not such an archive, or too large; nothing is copied.
         OSError: A file cannot be written.
     """
-    root.mkdir(parents=True, exist_ok=True)
-    with (
-        ArchiveReader(file, limit) as archive,
-        tempfile.TemporaryDirectory(prefix=IMPORTING, dir=root) as temporary,
-    ):
-        lock = archive.lock
-        unpacked = _unpack_brains(archive, Path(temporary))
-        workflow = _read_workflow(archive, Path(temporary))
-        tape = None
-        if archive.has(TAPE):
-            tape = Path(temporary) / TAPE
-            archive.extract(TAPE, tape)
+    with ArchiveReader(file, limit) as archive, _alone_in(root) as folder:
+        workflow = _read_workflow(archive)
+        unpacked = _unpack_brains(archive, folder)
+        tape = _unpack_tape(archive, folder, workflow)
+        picture = _unpack_picture(archive, folder)
 
-        models, others = root / "models", [root / "workflows", bundled_dir("models")]
-        brains = {name: _place(path, name, models, others) for name, path in unpacked.items()}
+        lock = archive.lock
+        own = folder.parent
+        workflows, models = own / "workflows", own / "models"
+        # in the order in which the workflow will find them
+        searched = (workflows, models, bundled_dir("models"))
+        brains: dict[str, str] = {}
+        for name, path in unpacked.items():
+            brains[name] = _place(path, name, models, searched)
+        written = folder / WORKFLOW
+        written.write_text(dump_json(_renamed(workflow, brains).to_json()))
+        name = _place(written, f"{lock.name}.json", workflows)
+        if picture is not None:
+            _place(picture, f"{name.removesuffix('.json')}.png", workflows)
         if tape is not None:
-            tape = _place(tape, f"{lock.name}.tape", root / "tapes")
-        placed = _place_workflow(workflow, lock.name, brains, [models, *others])
-        if archive.has(PICTURE):
-            write_atomic(placed.with_suffix(".png"), archive.read(PICTURE))
-    return Imported(placed, brains, tape, tuple(_remarks(lock, packs)))
+            tape = own / "tapes" / _place(tape, f"{lock.name}.tape", own / "tapes")
+    return Imported(workflows / name, brains, tape, tuple(_remarks(workflow, lock, types)))
+
+
+@contextmanager
+def _alone_in(root: Path) -> Iterator[Path]:
+    """Make a folder below the user's own, while no other process imports; remove it at the end,
+    and those of processes that were killed.
+    """
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        root = root.resolve()
+        lock = (root / _FILE_LOCK).open("w")
+    except OSError as error:
+        raise MinibrainsError(f"{root} cannot be written: {error.strerror}") from None
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for leftover in root.glob(f"{_UNPACKED}*/"):
+            shutil.rmtree(leftover, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix=_UNPACKED, dir=root) as folder:
+            yield Path(folder)
+
+
+# -- reading and checking --------------------------------------------------------------------------
+
+
+def _read_workflow(archive: ArchiveReader) -> Workflow:
+    """Return the workflow. Raises MinibrainsError if it needs a brain that is not there."""
+    try:
+        data = parse_json(archive.read(WORKFLOW))
+    except ValueError as error:
+        raise archive.refusal(f"{WORKFLOW} is not JSON: {str(error)[:300]}") from None
+    workflow = parse_workflow(data, Path(f"{archive.lock.name}.json"))
+    if workflow.faults:
+        raise archive.refusal(f"{WORKFLOW}: {workflow.faults[0]}")
+    for node, entry in workflow.nodes.items():
+        pin = entry.brain
+        if pin is not None and (pin.file, pin.sha256) not in archive.lock.brains.items():
+            raise archive.refusal(
+                f"{node} needs the brain {pin.file!r} with the SHA-256 {pin.sha256}, "
+                "which is not in it"
+            )
+    if hash_of(workflow) != archive.lock.workflow_sha256:
+        raise archive.refusal("its workflow is not the one of its lock")
+    return workflow
 
 
 def _unpack_brains(archive: ArchiveReader, folder: Path) -> dict[str, Path]:
@@ -94,88 +147,96 @@ def _unpack_brains(archive: ArchiveReader, folder: Path) -> dict[str, Path]:
         archive.extract(f"{BRAINS}{name}", path)
         found = hash_file(path)
         if found != expected:
-            raise MinibrainsError(
-                f"{archive.path.name} is not imported: the brain {name} has the SHA-256 {found}, "
-                f"expected {expected}"
-            )
-        read_header(path)
+            raise archive.refusal(f"the brain {name} has the SHA-256 {found}, expected {expected}")
+        try:
+            read_header(path)
+        except MinibrainsError as error:
+            raise archive.refusal(str(error).replace(str(path), name)) from None
         unpacked[name] = path
     return unpacked
 
 
-def _read_workflow(archive: ArchiveReader, folder: Path) -> Workflow:
-    """Return the workflow. Raises MinibrainsError if it needs a brain that is not there."""
-    path = folder / WORKFLOW
-    path.write_bytes(archive.read(WORKFLOW))
-    workflow = load_workflow(path)
+def _unpack_tape(archive: ArchiveReader, folder: Path, workflow: Workflow) -> Path | None:
+    if not archive.has(TAPE):
+        return None
+    path = folder / TAPE
+    archive.extract(TAPE, path)
+    try:
+        recorded_versions(path, workflow)
+    except MinibrainsError as error:
+        raise archive.refusal(str(error).replace(str(path), TAPE)) from None
+    return path
+
+
+def _unpack_picture(archive: ArchiveReader, folder: Path) -> Path | None:
+    if not archive.has(PICTURE):
+        return None
+    data = archive.read(PICTURE)
+    if not data.startswith(PNG):
+        raise archive.refusal(f"{PICTURE} is no PNG")
+    path = folder / PICTURE
+    path.write_bytes(data)
+    return path
+
+
+# -- placing ---------------------------------------------------------------------------------------
+
+
+def _place(path: Path, name: str, folder: Path, searched: Sequence[Path] = ()) -> str:
+    """Move a file into a folder, unless a file with the same contents has its name.
+
+    Args:
+        path: The file.
+        name: Its name within the folder.
+        folder: The folder.
+        searched: Folders in which something may have this name already, in the order in which they
+            are searched; none: only the folder itself.
+
+    Returns:
+        Its name, with its hash if something else has the plain one.
+
+    Raises:
+        MinibrainsError: Something else has that name as well.
+    """
+    digest = hash_file(path)
+    for possible in (name, with_hash(name, digest)):
+        there = find_inside(possible, searched or (folder,))
+        if there is not None and hash_file(there) == digest:
+            return possible
+        target = folder / possible
+        if there is None and _is_free(target, folder):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            rename(path, target)
+            return possible
+    raise MinibrainsError(f"{target} is in the way, and so is {name}; rename or remove them")
+
+
+def _is_free(target: Path, folder: Path) -> bool:
+    """Return whether nothing is there, and no link leads out of the folder."""
+    if os.path.lexists(target):
+        return False
+    return target.parent.resolve().is_relative_to(folder.resolve())
+
+
+def _renamed(workflow: Workflow, brains: Mapping[str, str]) -> Workflow:
+    """Return the workflow with other names for its brains."""
     for node, entry in workflow.nodes.items():
-        pin = entry.brain
-        if pin is not None and (pin.file, pin.sha256) not in archive.lock.brains.items():
-            raise MinibrainsError(
-                f"{archive.path.name} is not imported: {node} needs the brain {pin.file!r} with the "
-                f"SHA-256 {pin.sha256}, which is not in it"
-            )
+        if entry.brain is not None:
+            pin = {"file": brains[entry.brain.file], "sha256": entry.brain.sha256}
+            workflow = workflow.with_node(node, {**entry.raw, "brain": pin})
     return workflow
 
 
-def _place(path: Path, name: str, folder: Path, others: Sequence[Path] = ()) -> Path:
-    """Move a file into a folder, unless it is there or in another of these folders.
-
-    Returns:
-        The file with these contents, whose name has its hash if `name` means another file.
-    """
-    digest = hash_file(path)
-    there = None
-    for possible in (name, with_hash(name, digest)):
-        there = find_inside(possible, [folder, *others])
-        if there is None:
-            target = folder / possible
-            target.parent.mkdir(parents=True, exist_ok=True)
-            rename(path, target)
-            return target
-        if hash_file(there) == digest:
-            return there
-    raise MinibrainsError(f"{there} has other contents than its name says; remove it")
-
-
-def _place_workflow(
-    workflow: Workflow, name: str, brains: Mapping[str, Path], folders: Sequence[Path]
-) -> Path:
-    """Write the workflow with the names that its brains have here; return its file.
-
-    Args:
-        workflow: The workflow as it is in the archive.
-        name: Its name, without suffix.
-        brains: The name of each brain in the archive -> its file here.
-        folders: The folders in which brains are looked for; workflows are in the second.
-    """
-    for node, entry in workflow.nodes.items():
-        if entry.brain is not None:
-            here = _relative(brains[entry.brain.file], folders)
-            pin = {"file": here, "sha256": entry.brain.sha256}
-            workflow = workflow.with_node(node, {**entry.raw, "brain": pin})
-    text = dump_json(workflow.to_json())
-    target = folders[1] / f"{name}.json"
-    if target.exists() and target.read_text() != text:
-        digest = hashlib.sha256(text.encode()).hexdigest()
-        target = target.with_name(with_hash(target.name, digest))
-    write_atomic(target, text)
-    return target
-
-
-def _relative(path: Path, folders: Sequence[Path]) -> str:
-    """Return the name by which a workflow means a brain in one of these folders."""
-    for folder in folders:
-        if path.is_relative_to(folder.resolve()):
-            return path.relative_to(folder.resolve()).as_posix()
-    raise MinibrainsError(f"{path} is in none of {', '.join(map(str, folders))}")
-
-
-def _remarks(lock: Lock, packs: frozenset[str]) -> Iterator[str]:
+def _remarks(workflow: Workflow, lock: Lock, types: Collection[str]) -> Iterator[str]:
     """Yield a sentence for everything that is missing or another here."""
-    for pack, source in lock.packs.items():
-        if pack not in packs:
-            yield f"the nodes {pack}.… are missing here; they are in {source}"
+    missing = {entry.type for entry in workflow.nodes.values()}.difference(types)
+    packs = {type_.rpartition(".")[0] for type_ in missing}
+    for pack in sorted(packs):
+        if not pack:
+            yield "it has nodes that are not known here: update Minibrains"
+            continue
+        source = lock.packs.get(pack, "a node pack of that name")
+        yield f"the nodes {pack}.… are missing here; they are in {source}"
     for name, sha1 in lock.games.items():
         try:
             rom = find_game((name,)).rom
@@ -186,10 +247,9 @@ def _remarks(lock: Lock, packs: frozenset[str]) -> Iterator[str]:
         if found != sha1:
             yield f"the ROM of {name} is another one here: its SHA-1 is {found}, there {sha1}"
     here = software()
-    others = [
-        f"{package} {version} (here {here.get(package, 'none')})"
-        for package, version in lock.software.items()
-        if package in _COMPARED and here.get(package) != version
-    ]
+    others: list[str] = []
+    for package, version in lock.software.items():
+        if package in _COMPARED and here.get(package) != version:
+            others.append(f"{package} {version} (here {here.get(package, 'none')})")
     if others:
         yield f"it was exported with {', '.join(others)}: what is computed may differ"

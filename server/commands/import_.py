@@ -16,24 +16,21 @@ from server.terminal import printable, tell
 def main(arguments: argparse.Namespace) -> int:
     """Import the file and print where everything is now. Raises MinibrainsError."""
     registry = read_registry(arguments)
-    packs = {type_.rpartition(".")[0] for type_ in registry}
-    imported = import_workflow(
-        Path(arguments.file), home(), frozenset(packs), arguments.limit << 20
-    )
+    imported = import_workflow(Path(arguments.file), home(), registry, arguments.limit << 20)
     for remark in imported.remarks:
         tell(remark)
     if arguments.json:
         about = {
             "workflow": str(imported.workflow),
-            "brains": {name: str(path) for name, path in imported.brains.items()},
+            "brains": dict(imported.brains),
             "tape": imported.tape and str(imported.tape),
             "remarks": imported.remarks,
         }
         print(json.dumps(about))
         return DONE
     lines = [f"workflow  {imported.workflow}"]
-    for path in imported.brains.values():
-        lines.append(f"brain     {path}")
+    for name in imported.brains.values():
+        lines.append(f"brain     {name}")
     lines.append(f"To play it: python -m server run {imported.workflow}")
     if imported.tape is not None:
         lines.append(f"To play its recorded run again: python -m server replay {imported.tape}")

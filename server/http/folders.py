@@ -10,16 +10,12 @@ from pathlib import Path
 from typing import Final
 
 from minibrains.errors import MinibrainsError
-from minibrains.files import numbered_paths, sync_folders, timestamped
+from minibrains.files import is_device_name, numbered_paths, sync_folders, timestamped
 
 _LONGEST: Final = 200
 """Longest name in bytes. File names may have 255, and names derived from it, as of run folders, are
 up to 30 longer."""
 _STRANGE: Final = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\]')
-_DEVICE: Final = re.compile(
-    r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\..*)?", re.IGNORECASE
-)
-"""Names that Windows takes for devices, with any suffix."""
 
 
 class BadName(MinibrainsError):
@@ -94,7 +90,7 @@ def inside(folder: Path, name: str) -> Path:
         raise BadName(
             f"the name {name!r} cannot be used; expected folders and a file below {folder.name}/"
         )
-    if any(map(_DEVICE.fullmatch, parts)):
+    if any(map(is_device_name, parts)):
         raise BadName(
             f"the name {name!r} cannot be used; Windows takes it for a device. Choose another one"
         )

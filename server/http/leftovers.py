@@ -11,7 +11,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from minibrains.sharing.importing import IMPORTING
 from server.http.brain_files import UPLOADING
 from server.http.folders import DataFolders
 
@@ -26,7 +25,7 @@ def sweep(folders: DataFolders) -> None:
     for path in chain(_of_the_server(folders), _of_workers(folders.runs)):
         with suppress(OSError):
             path.unlink()
-    for folder in _of_sharing(folders):
+    for folder in folders.uploads.glob(f"{UPLOADING}*"):
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -36,12 +35,6 @@ def _of_the_server(folders: DataFolders) -> Iterator[Path]:
         for path in folder.glob("**/.*"):
             if _HALF_WRITTEN.fullmatch(path.name):
                 yield path
-
-
-def _of_sharing(folders: DataFolders) -> Iterator[Path]:
-    """Yield the folders in which workflows were exported or imported."""
-    yield from folders.uploads.glob(f"{UPLOADING}*")
-    yield from folders.root.glob(f"{IMPORTING}*")
 
 
 def _of_workers(runs: Path) -> Iterator[Path]:

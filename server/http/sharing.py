@@ -36,8 +36,6 @@ class Sharing:
         self._folders = folders
         self._types = types
         self._changed = changed
-        self._importing = asyncio.Lock()
-        """Held while files are put into their places: two imports could find one name free."""
 
     def routes(self) -> Iterator[web.RouteDef]:
         """Yield the routes."""
@@ -96,15 +94,13 @@ class Sharing:
                             413, "too_large", f"{name} is larger than {SIZE_LIMIT >> 20} MiB"
                         )
                     await asyncio.to_thread(file.write, chunk)
-            packs = {name.rpartition(".")[0] for name in self._types.registry}
-            async with self._importing:
-                return await asyncio.to_thread(
-                    import_workflow, path, self._folders.root, frozenset(packs)
-                )
+            return await asyncio.to_thread(
+                import_workflow, path, self._folders.root, self._types.registry
+            )
 
     def _describe(self, imported: Imported) -> dict[str, object]:
         return {
-            "workflow": imported.workflow.relative_to(self._folders.workflows).as_posix(),
+            "workflow": imported.workflow.name,
             "brains": len(imported.brains),
             "tape": imported.tape and str(imported.tape),
             "remarks": imported.remarks,

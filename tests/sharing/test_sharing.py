@@ -28,6 +28,7 @@ from tests.support.paths import DATA
 
 NAME = "steers"
 BRAIN = "tables/mine.safetensors"
+TYPES = frozenset({"Every", "RetroEmulator", "RandomPolicy", "EmulatorSink", "Score"})
 PICTURE = b"\x89PNG\r\n\x1a\nnot looked at"
 
 
@@ -89,12 +90,17 @@ def change(
     return path
 
 
+def left_in(root: Path) -> list[Path]:
+    """Everything in a user's own folder but the file that imports lock."""
+    return sorted(path for path in root.rglob("*") if path.name != ".import.lock")
+
+
 def refusal(path: Path, tmp_path: Path, limit: int = 1 << 30) -> str:
     """Import an archive that is refused, and return why. Nothing of it may stay."""
     root = tmp_path / "untouched"
     with pytest.raises(MinibrainsError) as error:
-        import_workflow(path, root, frozenset(), limit)
-    assert not root.exists() or list(root.rglob("*")) == []
+        import_workflow(path, root, TYPES, limit)
+    assert left_in(root) == []
     return str(error.value)
 
 
@@ -116,7 +122,8 @@ def test_a_workflow_plays_elsewhere_as_it_did(
     imported = json.loads(elsewhere("import", "shared.zip", "--json").stdout)
     home = tmp_path / "elsewhere"
     assert Path(imported["workflow"]) == home / "workflows" / f"{NAME}.json"
-    assert imported["brains"] == {BRAIN: str(home / "models" / BRAIN)}
+    assert imported["brains"] == {BRAIN: BRAIN}
+    assert (home / "models" / BRAIN).is_file()
     here = json.loads(elsewhere("run", imported["workflow"], "--json").stdout)
     there_rows, here_rows = json.loads(there.stdout)["episodes"], here["episodes"]
     for name in ("actions_sha256", "trajectory_sha256"):
@@ -178,7 +185,7 @@ def test_a_brain_of_the_same_name_is_kept_apart(
     imported = json.loads(elsewhere("import", shared, "--json").stdout)
     (brain,) = imported["brains"].values()
     assert mine.read_bytes() == before
-    assert Path(brain).name.startswith("mine-")
+    assert brain.startswith("tables/mine-")
     done = elsewhere("run", imported["workflow"], "--json")
     assert done.returncode == 0, done.stdout
 
@@ -219,9 +226,51 @@ def test_a_workflow_of_the_same_name_stays(
     mine = tmp_path / "elsewhere" / "workflows" / f"{NAME}.json"
     mine.parent.mkdir(parents=True)
     mine.write_text("{}")
-    imported = json.loads(elsewhere("import", shared, "--json").stdout)
+    mine.with_suffix(".png").write_bytes(b"mine")
+    imported = Path(json.loads(elsewhere("import", shared, "--json").stdout)["workflow"])
     assert mine.read_text() == "{}"
-    assert Path(imported["workflow"]).name.startswith(f"{NAME}-")
+    assert mine.with_suffix(".png").read_bytes() == b"mine"
+    assert imported.name.startswith(f"{NAME}-")
+    assert imported.with_suffix(".png").read_bytes() == PICTURE
+    imported.write_text("{}")
+    again = elsewhere("import", shared)
+    assert again.returncode == 2
+    assert "is in the way" in again.stderr
+    assert imported.read_text() == "{}"
+
+
+def test_nothing_is_written_through_a_link(
+    shared: Path, tmp_path: Path, elsewhere: Command
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "mine.safetensors").write_bytes(b"precious")
+    models = tmp_path / "elsewhere" / "models"
+    models.mkdir(parents=True)
+    (models / "tables").symlink_to(outside)
+    assert elsewhere("import", shared).returncode == 2
+    assert (outside / "mine.safetensors").read_bytes() == b"precious"
+    assert list(outside.iterdir()) == [outside / "mine.safetensors"]
+
+
+def test_a_home_may_be_a_link(shared: Path, tmp_path: Path, minibrains: Command) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    for home in ("link", "relative"):
+        done = minibrains("import", shared, env={"MINIBRAINS_HOME": home})
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "real" / "models" / BRAIN).is_file()
+    assert (tmp_path / "relative" / "models" / BRAIN).is_file()
+
+
+def test_what_a_killed_import_has_left_is_removed(
+    shared: Path, tmp_path: Path, elsewhere: Command
+) -> None:
+    left = tmp_path / "elsewhere" / ".import.abc"
+    left.mkdir(parents=True)
+    (left / "0.safetensors").write_bytes(b"half")
+    assert elsewhere("import", shared).returncode == 0
+    assert not left.exists()
 
 
 # -- what is missing
@@ -240,6 +289,9 @@ def test_a_missing_pack_is_named_with_where_to_get_it(
     assert done.returncode == 0
     assert "thinking_pack.… are missing here; they are in the file thinking_pack.py" in done.stderr
     assert "missing" not in elsewhere("import", "shared.zip", *pack).stderr
+    muted = ("--mute", "ponder")
+    assert minibrains("export", path, "muted.zip", *pack, *muted).returncode == 0
+    assert "are missing here" in elsewhere("import", "muted.zip").stderr
 
 
 def test_a_missing_game_and_other_versions_are_remarks(shared: Path, elsewhere: Command) -> None:
@@ -261,6 +313,31 @@ def test_a_tape_of_another_workflow_is_not_exported(tmp_path: Path, minibrains: 
     assert done.returncode == 2
     assert f"is not a run of {NAME} as it is now" in done.stderr
     assert not (tmp_path / "shared.zip").exists()
+
+
+def test_nothing_that_goes_into_the_archive_is_replaced(
+    tmp_path: Path, minibrains: Command
+) -> None:
+    workflow = write_workflow(tmp_path / "made")
+    before = workflow.read_bytes()
+    brain = tmp_path / "made" / BRAIN
+    for target in (workflow, brain, tmp_path / "made", tmp_path / "nowhere" / "x.zip"):
+        done = minibrains("export", workflow, target)
+        assert done.returncode == 2, done.stderr
+        assert target.name in done.stderr
+    assert workflow.read_bytes() == before
+
+
+def test_whatever_brains_are_called_the_archive_can_be_imported(
+    tmp_path: Path, minibrains: Command, elsewhere: Command
+) -> None:
+    workflow = write_workflow(tmp_path / "made")
+    odd = tmp_path / ".hidden.bin"
+    table("UP", "B").save(odd, title="Odd", made_by="a test")
+    done = minibrains("export", workflow, "shared.zip", "--brain", f"sink={odd}")
+    assert done.returncode == 0, done.stderr
+    done = elsewhere("import", "shared.zip")
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(
@@ -318,9 +395,12 @@ def test_another_brain_than_the_locks_is_refused(shared: Path, tmp_path: Path) -
 
 def test_a_pickle_is_no_brain(shared: Path, tmp_path: Path) -> None:
     pickle = b"\x80\x04cos\nsystem\n"
-    lock = {"brains": {BRAIN: hashlib.sha256(pickle).hexdigest()}}
-    sentence = refusal(change(shared, {f"brains/{BRAIN}": pickle}, lock=lock), tmp_path)
-    assert "pickle" in sentence
+    with ArchiveReader(shared) as archive:
+        brains = dict(archive.lock.brains)
+    brains["other.safetensors"] = hashlib.sha256(pickle).hexdigest()
+    change(shared, {"brains/other.safetensors": pickle}, lock={"brains": brains})
+    sentence = refusal(shared, tmp_path)
+    assert "other.safetensors: this is a Python pickle" in sentence
 
 
 def test_a_brain_that_is_not_in_it_is_refused(shared: Path, tmp_path: Path) -> None:
@@ -332,7 +412,32 @@ def test_a_brain_that_is_not_in_it_is_refused(shared: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "lock", [{"name": "../up"}, {"minibrains_archive": 2}, {"brains": 3}, {"games": {"a": None}}]
+    "workflow", [b"[]", b"{", b'{"minibrains": 1, "nodes": {}}', b'{"minibrains": 1, "x": 1}']
+)
+def test_a_workflow_with_faults_is_refused(shared: Path, tmp_path: Path, workflow: bytes) -> None:
+    assert refusal(change(shared, {"workflow.json": workflow}), tmp_path)
+
+
+@pytest.mark.parametrize("member", ["run.tape", "picture.png"])
+def test_a_tape_and_a_picture_are_looked_at(shared: Path, tmp_path: Path, member: str) -> None:
+    assert member in refusal(change(shared, {member: b"<script>"}), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "lock",
+    [
+        {"name": "../up"},
+        {"name": "con"},
+        {"minibrains_archive": 2},
+        {"minibrains_archive": 0},
+        {"brains": 3},
+        {"games": {"a": None}},
+        {"games": {"a": "no hash"}},
+        {"packs": {"a": "one line\nand another"}},
+        {"packs": {str(number): "" for number in range(1001)}},
+        {"software": {"torch": "x" * 1000}},
+        {"workflow_sha256": "ab" * 32},
+    ],
 )
 def test_a_lock_that_cannot_be_read_is_refused(
     shared: Path, tmp_path: Path, lock: dict[str, Any]
@@ -377,8 +482,8 @@ def test_a_damaged_archive_is_refused_or_the_same(
     path = folder / "damaged.zip"
     path.write_bytes(changed[: data.draw(st.integers(0, len(changed)))])
     try:
-        imported = import_workflow(path, folder / "home", frozenset())
+        imported = import_workflow(path, folder / "home", TYPES)
     except MinibrainsError:
-        assert list((folder / "home").rglob("*")) == []
+        assert left_in(folder / "home") == []
     else:
         assert json.loads(imported.workflow.read_text())["nodes"].keys() == {"clock"}

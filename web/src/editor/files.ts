@@ -208,9 +208,10 @@ export class Files {
 
   /** Open a file from this computer: a workflow, a brain for a node, or a workflow with its brains. */
   async openFile(file: File, node: string | null): Promise<void> {
-    if (file.name.endsWith(".safetensors")) await this.dropBrain(file, node);
-    else if (file.name.endsWith(".json")) await this.openText(await file.text());
-    else if (file.name.endsWith(".zip")) await this.#importWorkflow(file);
+    const name = file.name.toLowerCase();
+    if (name.endsWith(".safetensors")) await this.dropBrain(file, node);
+    else if (name.endsWith(".json")) await this.openText(await file.text());
+    else if (name.endsWith(".zip")) await this.#importWorkflow(file);
     else
       showMessage(
         `${file.name} is neither a workflow (.json, .zip) nor a brain (.safetensors).`,
