@@ -88,9 +88,7 @@ def export_workflow(
         OSError: The disk is full.
     """
     if file.is_dir() or not file.absolute().parent.is_dir():
-        raise MinibrainsError(
-            f"{file} cannot be written; expected a file in an existing folder"
-        )
+        raise MinibrainsError(f"{file} cannot be written; expected a file in an existing folder")
     brains = Brains()
     workflow = _pin(graph.workflow, find_brain, brains)
     if tape is not None:

@@ -92,7 +92,7 @@ def learned(steps: int, seed: int) -> tuple[Worth, list[float]]:
     worth = np.zeros((CELLS, ACTIONS), np.float32)
     shares = []
     for step in range(steps):
-        matches = list(islice(settings(f"step {step}", 4), 64))
+        matches = list(islice(settings(f"step {step}", 2), 64))
         lessons, results = teach(
             Teacher(worth, list(NAMES), explores=True), rng.getrandbits(31), matches, weights()
         )

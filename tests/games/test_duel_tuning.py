@@ -78,6 +78,20 @@ def test_what_a_match_brings_does_not_depend_on_being_watched() -> None:
     assert (sample(KICKS, matches, weights())[1] == play([KICKS], matches)[0]).all()
 
 
+def test_an_opponent_that_explores_tries_every_option(table: Table) -> None:
+    matches = list(islice(settings("exploring", 10), 48))
+    before = play([KICKS], matches)
+    samples, _ = sample(KICKS, matches, weights(), explores=256)
+    (situation,) = np.bincount(samples["situation"]).argsort()[-1:]
+    chosen = samples["option"][samples["situation"] == situation]
+    counts = np.bincount(chosen, minlength=table["count"][situation])
+    expected = len(chosen) / len(counts)
+    assert expected > 40
+    assert counts.min() > expected / 2
+    assert counts.max() < expected * 2
+    assert (play([KICKS], matches)["trace"] == before["trace"]).all(), "it explores no longer"
+
+
 def test_a_step_is_the_same_for_the_same_seed(table: Table) -> None:
     tables = []
     with ProcessPoolExecutor(2) as processes:
@@ -87,6 +101,32 @@ def test_a_step_is_the_same_for_the_same_seed(table: Table) -> None:
             tables.append(tuner.exact)
     assert (tables[0] == tables[1]).all()
     assert (np.rint(tables[0]) != table["logarithms"]).any()
+
+
+@pytest.mark.parametrize(
+    ("settings_of_tuner", "circumstance"),
+    [({"instant": True}, "INSTANT"), ({"fighter": 3}, "AS_TARN")],
+)
+def test_a_step_may_change_only_the_adjustments_for_one_circumstance(
+    table: Table, settings_of_tuner: dict[str, Any], circumstance: str
+) -> None:
+    pool = [Exploiter(4, KICKS), Exploiter(10, KICKS)]
+    with ProcessPoolExecutor(1) as processes:
+        tuner = Tuner(pool, Random(3), processes, 1, **settings_of_tuner)
+        tuner.step()
+    changed = tuner.exact != table["logarithms"]
+    where = CIRCUMSTANCES.index(circumstance)
+    assert changed[:, where].any()
+    assert not np.delete(changed, where, axis=1).any()
+
+
+def test_the_quickest_levels_are_tuned_in_matches_at_these_alone() -> None:
+    slow, quick = Exploiter(4, KICKS), Exploiter(10, KICKS)
+    with ProcessPoolExecutor(1) as processes:
+        tuner = Tuner([slow, quick], Random(3), processes, 1, instant=True)
+    assert {exploiter.level for exploiter in tuner.pool} == {8, 9, 10}
+    assert quick in tuner.pool
+    assert tuner.others == [slow]
 
 
 def test_a_player_that_wins_joins_the_pool_and_is_beaten_less(
@@ -99,6 +139,7 @@ def test_a_player_that_wins_joins_the_pool_and_is_beaten_less(
     monkeypatch.setattr(evolution, "SELECTED", 8)
     monkeypatch.setattr(exploits, "SELECTION", 16)
     monkeypatch.setattr(tuning, "PLAYERS_A_STEP", 24)
+    monkeypatch.setattr(tuning, "BURSTS", 1)
     monkeypatch.setattr(tuning, "STEPS", 6)
     monkeypatch.setattr(tuning, "SKIPPED_STEPS", 2)
     monkeypatch.setattr(tuning, "CHECKED_MATCHES", 8)
@@ -150,7 +191,7 @@ def bit(circumstance: str) -> int:
 
 @pytest.mark.parametrize(
     ("level", "quick", "instant"),
-    [(4, False, False), (5, True, False), (8, True, False), (9, True, True)],
+    [(3, False, False), (4, True, False), (8, True, True), (9, True, True)],
 )
 def test_how_soon_a_level_reacts_is_a_circumstance(level: int, quick: bool, instant: bool) -> None:
     for chosen in circumstances_of(KICKS, level):
@@ -232,6 +273,14 @@ def test_after_a_while_without_a_blow_it_tries_something_else(table: Table) -> N
     assert results["time_outs"].mean() < 1
 
 
+def test_a_player_that_only_guards_loses() -> None:
+    guards = Player("loop", ((Step("DOWN+G", 60),),))
+    for level in (4, 10):
+        results = play([guards], list(islice(settings("guarding", level), 40)))[0]
+        assert (results["victories"][:, 1] == 2).all()
+        assert results["taken"].mean() > 100
+
+
 def test_options_are_drawn_by_their_weights(table: Table) -> None:
     """The first choice of many matches: nothing was learned yet."""
     samples, _ = sample(NOBODY, list(islice(settings("weights", 8), 1)), weights())
@@ -266,7 +315,7 @@ def test_a_player_of_the_pool_may_win_a_part_of_its_limit() -> None:
         "a level without a limit has that of the one below"
     )
     assert Exploiter(8, late).limit == pytest.approx(0.6 * 0.15)
-    assert Exploiter(2, late).limit == pytest.approx(0.6 * tuning.UNLIMITED)
+    assert Exploiter(2, late).limit == 1, "no level below has a limit"
     assert Exploiter(4, early).limit == pytest.approx(0.6 * (0.35 + tuning.UNLIMITED) / 2)
     assert Exploiter(4, late, is_turtle=True).limit == pytest.approx(0.6 * 0.1)
     assert Exploiter(4, late, rival=3).limit == tuning.RIVALS_LIMIT

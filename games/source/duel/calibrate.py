@@ -26,6 +26,7 @@ from games.source.duel import FOLDER, LEVELS
 from games.source.duel.command_line import (
     STOPPED,
     end_processes,
+    level_numbers,
     positive,
     start_processes,
     writable,
@@ -53,6 +54,7 @@ from games.source.duel.matches import (
 from games.source.duel.search.exploits import search_exploits
 from games.source.duel.search.finals import ON_ROM, table_of_finals
 from games.source.duel.search.genomes import TURTLE
+from games.source.duel.search.summary import table_of_classes
 from games.source.duel.source_hash import hash_sources
 from minibrains import GameError
 from nodes.fighting.fighters import LATE
@@ -451,8 +453,9 @@ def markdown(rows: list[Row]) -> str:
         lines = table(others) + damage_table(by_suite.get("teacher", []))
         parts.append("\n".join(lines))
     if "exploits" in by_suite:
-        lines = table_of_finals(by_suite["exploits"])
-        parts.append("\n".join(lines))
+        found = by_suite["exploits"]
+        parts.append("\n".join(table_of_classes(found)))
+        parts.append("\n".join(table_of_finals(found)))
     lines = [f"- {name}: {verdict}" for name, verdict in verdicts(rows).items()]
     parts.append("\n".join(lines))
     return "\n\n".join(parts)
@@ -492,22 +495,6 @@ def suites(text: str) -> list[str]:
                 f"there is no suite {name!r}; expected some of {','.join(SUITES)}"
             )
     return names
-
-
-def level_numbers(text: str) -> list[int]:
-    """Return the levels in an argument, such as "4,6".
-
-    Raises ArgumentTypeError if one does not exist.
-    """
-    try:
-        levels = list(map(int, text.split(",")))
-    except ValueError:
-        levels = []
-    if not levels or not set(levels) <= set(range(1, LEVELS + 1)):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a list of levels; expected some of 1 to {LEVELS}, such as 4,6"
-        )
-    return levels
 
 
 def main() -> int:

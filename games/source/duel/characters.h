@@ -28,7 +28,7 @@ enum {
     HIT_LOW = 1,        /* must be blocked crouching */
     HIT_HIGH = 2,       /* must be blocked standing */
     HIT_KNOCKS_DOWN = 4,
-    HIT_CHIPS = 8,      /* deals an eighth of its damage when blocked */
+    HIT_CHIPS = 8,      /* deals a quarter of its damage when blocked */
     HIT_IN_AIR = 16,    /* made in the air; ends on landing */
 };
 

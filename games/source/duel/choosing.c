@@ -2,15 +2,15 @@
 
 #include "habits.h"
 
-#define QUICK_BELOW 16 /* frames of reaction time */
-#define INSTANT_BELOW 6
-#define MOST_WORTH 96
+#define QUICK_BELOW 13 /* frames of reaction time */
+#define INSTANT_BELOW 7
+#define MOST_WORTH 127
 #define REMEMBERED 120 /* frames after which a choice gets no more credit */
 #define AT_ONCE 2      /* frames before which it cannot have had any effect */
-#define IMPATIENCE 1
-#define PATIENCE 320   /* frames without a hit after which every choice loses worth */
-#define BOREDOM 3
-#define CHIP 2         /* greatest chip damage: changes up to this are not learned from */
+#define SHARED 2       /* a kind of deed gains or loses this fraction of what the option does */
+#define PATIENCE 240   /* frames without damage after which it is bored */
+#define BOREDOM 8
+#define BORED_DOWN_TO -96 /* worth below which boredom takes none: what has hurt stays worse than the rest */
 
 /* 64 * 2^(n + x / 16), for x from 0 to 15. */
 #define OCTAVE(n) \
@@ -52,13 +52,25 @@ static u32 draw_below(struct mind *mind, u32 limit)
     return (u32)chance * high + ((u32)chance * low >> 16) + ((u32)finer * high >> 16);
 }
 
+/* The kind of each deed: what a deed of a kind gains or loses is expected of the others as well. */
+static const u8 kind_of[DEEDS] = {
+    [WALK_IN] = CLOSING, [CREEP_IN] = CLOSING, [STAND_BY] = CLOSING, [WALK_BACK_IN] = CLOSING,
+    [LEAP] = LEAPING, [LEAP_LATE] = LEAPING, [HOP_UP] = LEAPING, [LEAP_BACK] = LEAPING,
+    [POKE] = STRIKING, [SWEEP] = STRIKING, [KICK_HIGH] = STRIKING, [UPPERCUT] = STRIKING, [MEET] = STRIKING,
+    [SWEEP_BACK] = STRIKING, [SWEEP_AGAIN] = STRIKING,
+    [LIGHT] = JABBING, [LIGHT_BACK] = JABBING, [STRING] = JABBING,
+    [GRAB] = THROWING, [WALK_AND_GRAB] = THROWING, [GRAB_BACK] = THROWING, [GRAB_GETTING_UP] = THROWING,
+    [RISE] = RISING, [RISE_BACK] = RISING, [RISE_GETTING_UP] = RISING, [RISE_AT_LANDING] = RISING,
+    [SHOOT] = SHOOTING,
+};
+
 /* Compute the logarithm of each option's weight. */
 static void weigh(const struct mind *mind, u8 situation, s16 logarithms[MOST_OPTIONS])
 {
     const struct options *options = &tactics[situation];
     const s8 *worth = mind->worth[situation];
     for (u8 option = 0; option < options->count; option++)
-        logarithms[option] = worth[option];
+        logarithms[option] = (s16)(worth[option] + mind->worth_of_kind[kind_of[options->deeds[option]]]);
     for (u8 circumstance = 0; circumstance < CIRCUMSTANCES; circumstance++) {
         if (!(mind->circumstances & (1 << circumstance)))
             continue;
@@ -92,9 +104,8 @@ u8 choose_option(struct mind *mind, u8 situation)
 
 u8 any_option(struct mind *mind, u8 situation) { return below(mind, tactics[situation].count); }
 
-static void credit(struct mind *mind, const struct choice *choice, s16 change)
+static void change_worth(s8 *worth, s16 change)
 {
-    s8 *worth = &mind->worth[choice->situation][choice->option];
     s16 now = (s16)(*worth + change);
     if (now > MOST_WORTH - 1)
         now = MOST_WORTH - 1;
@@ -103,35 +114,47 @@ static void credit(struct mind *mind, const struct choice *choice, s16 change)
     *worth = (s8)now;
 }
 
-static u8 only_waits(u8 deed)
+/* What an attack costs in worth, so that one that is only ever blocked, or that meets the other fighter's
+   projectile, is given up; one that hits gains more. */
+static const u8 costs[KINDS] = {[STRIKING] = 1, [JABBING] = 1, [SHOOTING] = 4};
+
+static s8 *worth_of(struct mind *mind, const struct choice *choice) { return &mind->worth[choice->situation][choice->option]; }
+
+static u8 kind_chosen(const struct choice *choice) { return kind_of[tactics[choice->situation].deeds[choice->option]]; }
+
+static void credit(struct mind *mind, const struct choice *choice, s16 change)
 {
-    switch (deed) {
-    case STAY_LOW:
-    case STAY_HIGH:
-    case WALK_OUT:
-    case BAIT:
-    case HOVER:
-    case HOP_OUT:
-        return 1;
-    default:
-        return 0;
-    }
+    u8 kind = kind_chosen(choice);
+    change_worth(worth_of(mind, choice), change);
+    if (kind != OTHER)
+        change_worth(&mind->worth_of_kind[kind], (s16)(change / SHARED));
 }
 
-void note_choice(struct mind *mind, u8 situation, u8 option, u8 is_behind)
+/* After a long time without damage, an option that does not lead closer loses worth, and one that does gets back
+   what it has lost; but not what its kind has lost, so that it does not walk into the same attack again. */
+static void get_bored(struct mind *mind, const struct choice *choice, u8 closes)
+{
+    s8 *worth = worth_of(mind, choice);
+    if (closes && *worth < 0)
+        change_worth(worth, BOREDOM);
+    else if (!closes && *worth > BORED_DOWN_TO)
+        change_worth(worth, -BOREDOM);
+}
+
+void note_choice(struct mind *mind, u8 situation, u8 option)
 {
     mind->newest_choice = (u8)((mind->newest_choice + 1) & (TRAIL - 1));
     struct choice *choice = &mind->trail[mind->newest_choice];
     *choice = (struct choice){situation, option, mind->frame};
-    if (is_behind && only_waits(tactics[situation].deeds[option]))
-        credit(mind, choice, -IMPATIENCE);
+    u8 kind = kind_chosen(choice);
+    change_worth(worth_of(mind, choice), (s16)-costs[kind]);
     if ((u16)(mind->frame - mind->latest_blow) > PATIENCE)
-        credit(mind, choice, -BOREDOM);
+        get_bored(mind, choice, kind == CLOSING || kind == THROWING);
 }
 
 void learn(struct mind *mind, s16 gained, u16 then, u8 rate)
 {
-    if (gained >= -CHIP && gained <= CHIP)
+    if (gained == 0)
         return;
     mind->latest_blow = mind->frame;
     u8 at = mind->newest_choice;
@@ -142,7 +165,7 @@ void learn(struct mind *mind, s16 gained, u16 then, u8 rate)
             return;
         if (ago >= AT_ONCE) {
             credit(mind, choice, (s16)(gained * rate / 16));
-            rate = (u8)(rate * 3 / 4); /* earlier choices get less credit */
+            rate = (u8)(rate / 2); /* earlier choices get less credit */
         }
         at = (u8)((at - 1) & (TRAIL - 1));
     }

@@ -8,6 +8,8 @@ import signal
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+from games.source.duel import LEVELS
+
 STOPPED = 130
 """The exit code after Ctrl-C."""
 
@@ -34,6 +36,22 @@ def writable(text: str) -> Path:
             f"there is no folder {path.parent} to write {path.name} to"
         )
     return path
+
+
+def level_numbers(text: str) -> list[int]:
+    """Return the levels in an argument, such as "4,6".
+
+    Raises ArgumentTypeError if one does not exist.
+    """
+    try:
+        levels = list(map(int, text.split(",")))
+    except ValueError:
+        levels = []
+    if not levels or not set(levels) <= set(range(1, LEVELS + 1)):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a list of levels; expected some of 1 to {LEVELS}, such as 4,6"
+        )
+    return levels
 
 
 def start_processes(count: int) -> ProcessPoolExecutor:

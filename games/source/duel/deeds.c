@@ -115,12 +115,18 @@ static void leap_late(struct mind *mind, UNUSED const struct view *view)
     add_leap(mind, (u8)(26 + below(mind, 6)));
 }
 
-/* Walk to throwing range, for at most `most` frames, and throw. Out of range, the same buttons are an attack. */
+/* Walk to throwing range, and throw. Out of range, the same buttons are an attack: if the way takes more than
+   `most` frames, only walk, and block. */
 static void walk_and_throw(struct mind *mind, const struct view *view, s16 most)
 {
     const struct character *c = character_seen(view->me);
     s16 walk = frames_for((s16)(view->gap - c->throw_range + 6), c->walk_forward);
-    hold(mind, FORWARD, walk > most ? most : walk);
+    if (walk > most) {
+        hold(mind, FORWARD, most);
+        hold(mind, BACK | DOWN, 4);
+        return;
+    }
+    hold(mind, FORWARD, walk);
     press(mind, FORWARD, below(mind, 2) ? PAD_Z : PAD_C);
 }
 
@@ -137,10 +143,12 @@ static void poke(struct mind *mind, const struct view *view)
 {
     const struct option *o = &pokes[below(mind, POKES)];
     s16 off = (s16)(view->gap - reach_of(view->me, o->move) + 2);
-    if (off > 12)
+    if (off > 12) {
         hold(mind, FORWARD, 4);
-    else if (off > 0)
-        hold(mind, FORWARD, 3);
+        hold(mind, BACK | DOWN, 4);
+        return;
+    }
+    hold(mind, FORWARD, off > 0 ? 3 : 0);
     press(mind, o->way, o->button);
 }
 
@@ -196,12 +204,14 @@ static void guard_and_punish(struct mind *mind, const struct view *view)
     s16 over = (s16)(view->can_hit + 3);
     s16 free_again = (s16)(move->startup + STOPS_BLOCKED + move->block_stun - 1 - view->passed);
     s16 advantage = (s16)(move->active + move->recovery - move->block_stun);
-    u8 answers = advantage > 6 && view->gap < 70;
+    u8 sweeps = advantage > 10;
+    u8 kick = MOVE_CROUCHING + (sweeps ? HEAVY_KICK : MEDIUM_KICK);
+    u8 answers = advantage > 6 && view->gap + BLOCK_PUSHES <= reach_of(view->me, kick) - 2;
     if (over < free_again && answers)
         over = free_again;
     hold(mind, move->flags & HIT_HIGH ? BACK : BACK | DOWN, over > 0 ? over : 1);
     if (answers)
-        press(mind, DOWN, advantage > 10 ? PAD_C : PAD_B);
+        press(mind, DOWN, sweeps ? PAD_C : PAD_B);
 }
 
 /* Hit during the recovery of an attack that was blocked or has missed. */
@@ -370,14 +380,24 @@ static void light(struct mind *mind, UNUSED const struct view *view)
     press(mind, DOWN, PAD_A);
 }
 
-static void sweep(struct mind *mind, UNUSED const struct view *view)
+/* Attack if the other fighter will be in reach, or else block. */
+static void strike(struct mind *mind, const struct view *view, u8 number, u8 way, u16 button)
 {
-    press(mind, DOWN, PAD_C);
+    s16 then = (s16)(view->gap - view->closing * move_seen(view->me, number)->startup);
+    if (then <= reach_of(view->me, number) - 2)
+        press(mind, way, button);
+    else
+        hold(mind, BACK | DOWN, 4);
 }
 
-static void kick_high(struct mind *mind, UNUSED const struct view *view)
+static void sweep(struct mind *mind, const struct view *view)
 {
-    press(mind, 0, PAD_C);
+    strike(mind, view, MOVE_CROUCHING + HEAVY_KICK, DOWN, PAD_C);
+}
+
+static void kick_high(struct mind *mind, const struct view *view)
+{
+    strike(mind, view, MOVE_STANDING + HEAVY_KICK, 0, PAD_C);
 }
 
 static void uppercut(struct mind *mind, UNUSED const struct view *view)

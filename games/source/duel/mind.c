@@ -51,7 +51,6 @@ void press(struct mind *mind, u8 way, u16 button)
 {
     add(mind, way, button, 3);
     add(mind, way & DOWN, 0, 3);
-    mind->committed = 1;
 }
 
 u8 has_plan(const struct mind *mind) { return mind->at < mind->steps; }
@@ -62,6 +61,8 @@ struct step next_step(struct mind *mind)
     if (!has_plan(mind))
         return now;
     now = mind->plan[mind->at];
+    if (now.buttons)
+        mind->committed = 1;
     if (mind->left == 0)
         mind->left = now.frames;
     mind->left--;

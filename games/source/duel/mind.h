@@ -59,6 +59,7 @@ struct mind {
     u8 newest_choice;
     u16 latest_blow;   /* frame of the latest hit on either side, or of the round's start */
     s8 worth[SITUATIONS][MOST_OPTIONS]; /* learned in this match: each 16 double an option's weight */
+    s8 worth_of_kind[KINDS];            /* likewise, of all options of a kind */
 };
 
 extern struct mind minds[SIDES];

@@ -7,6 +7,11 @@
 #include "sight.h"
 #include "situations.h"
 
+/* The chance to choose any option instead, out of 256; in the native build, tuning.py sets it. */
+#ifndef EXPLORES
+#define EXPLORES 0
+#endif
+
 #define MOST_MOVEMENT 60 /* pixels: limit on the extrapolated change of the gap */
 
 /* Chances are out of 256. */
@@ -18,21 +23,22 @@ struct skill {
     u16 spacing;  /* chance to extrapolate the gap over the reaction time */
     u16 chooses;  /* chance to draw by weight, not uniformly */
     u8 learns;    /* learning rate: sixteenths of worth per point of damage */
+    u8 escapes;   /* chance to resist a throw */
 };
 
 static const struct skill skills[LEVELS + 1] = {
     {0},
-    /* sees hesit dawdl answers space chooses learns */
-    {30, 78, 36,  80, 100,  70,  5},
-    {27, 30, 16, 180, 195, 214, 11},
-    {23, 24, 14, 204, 210, 240, 15},
-    {17,  9,  7, 234, 238, 256, 18},
-    {15,  5,  5, 243, 244, 256, 18},
-    {12,  4,  5, 246, 248, 256, 18},
-    { 9,  2,  4, 248, 252, 256, 18},
-    { 6,  0,  3, 256, 256, 256, 19},
-    { 5,  6,  5, 236, 240, 248, 18},
-    { 3,  0,  3, 256, 256, 256, 20},
+    /* sees hesit dawdl answers space chooses learns escapes */
+    {30, 78, 36,  80, 100,  70, 12,   0},
+    {18, 22, 10, 212, 216, 248, 46,  60},
+    {15, 21, 10, 214, 218, 248, 48,  90},
+    {12, 20,  9, 215, 221, 248, 50, 126},
+    {11, 14,  7, 227, 233, 250, 54, 148},
+    {10, 10,  6, 233, 240, 253, 58, 168},
+    { 9, 10,  6, 236, 244, 252, 64, 188},
+    { 6,  5,  5, 244, 246, 253, 68, 206},
+    { 4,  0,  3, 256, 256, 256, 70, 236},
+    { 2,  0,  3, 256, 256, 256, 62, 244},
 };
 
 /* ---- beginnings ---- */
@@ -124,6 +130,8 @@ static OUT_OF_LINE void notice(struct mind *mind, const struct skill *skill, con
         mind->jump_seen = 0;
     else if (mind->jump_seen < 100)
         mind->jump_seen++;
+    if (sight->it->move == MOVE_THROW)
+        news &= (u8)~BLOW; /* too quick for an answer, which would only give up what is planned */
     mind->unanswered = (u8)((mind->unanswered | news) & going_on(sight->it));
 }
 
@@ -151,17 +159,32 @@ static u8 is_busy(u8 state) { return state == ATTACK || state == AIR || state ==
 static void act(struct mind *mind, const struct skill *skill, const struct view *view, u8 situation)
 {
     mind->circumstances = circumstances_of(mind, view);
-    u8 option = happens(mind, skill->chooses) ? choose_option(mind, situation) : any_option(mind, situation);
-    note_choice(mind, situation, option, view->me->hp < view->it->hp);
+    u8 tries_any = EXPLORES && happens(mind, EXPLORES);
+    u8 by_weight = !tries_any && happens(mind, skill->chooses);
+    u8 option = by_weight ? choose_option(mind, situation) : any_option(mind, situation);
+    note_choice(mind, situation, option);
     do_deed(mind, view, tactics[situation].deeds[option]);
+}
+
+/* On being grabbed: perhaps press what breaks the hold. */
+static void resist(struct mind *mind, const struct skill *skill, const struct sight *sight)
+{
+    u8 is_grabbed = sight->me->state == HELD && sight->me_before->state != HELD;
+    if (is_grabbed && happens(mind, skill->escapes)) {
+        clear_plan(mind);
+        press(mind, FORWARD, PAD_Z);
+    }
 }
 
 /* Make a plan if something calls for a response, or if the last plan is finished. */
 static OUT_OF_LINE void decide(struct mind *mind, const struct skill *skill, struct view *view)
 {
-    if (is_down(view->me->state))
-        mind->unanswered = 0;
-    if (mind->unanswered && !mind->committed) {
+    u8 lies = is_down(view->me->state);
+    /* what it cannot do anything about would only get the blame for what it has begun itself */
+    u8 is_attacking = view->me->state == ATTACK || view->me->state == AIR || view->me->state == RISING_UP;
+    if (lies)
+        mind->unanswered &= JUMP; /* which may still be in the air when it is up again */
+    if (mind->unanswered && !lies && !mind->committed && !is_attacking) {
         u8 situation = situation_of(mind, view, mind->unanswered);
         mind->unanswered = 0;
         if (happens(mind, skill->answers))
@@ -234,6 +257,7 @@ static OUT_OF_LINE u16 pad_of(struct mind *mind, const struct skill *skill, cons
         view.closing = comes;
     if (me->state == HIT || me->state == BLOCK)
         view.stun = me->stun;
+    resist(mind, skill, sight);
     decide(mind, skill, &view);
     return pressed(next_step(mind), ahead_is_right);
 }

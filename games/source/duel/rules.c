@@ -6,11 +6,16 @@
 
 #define STOP_LIGHT 5          /* frames of hit stop, in which both fighters freeze */
 #define STOP_HEAVY 9
-#define COUNTER_HIT(damage) ((damage) + ((damage) >> 1)) /* on a fighter hit during its own attack */
-#define HEAVY_FROM 15         /* damage from which a hit counts as heavy: long hit stop, screen shake */
+#define COUNTER_HIT(damage) ((damage) + ((damage) >> 1)) /* on a fighter hit before the recovery of its own attack */
+#define CHIP_OF(damage) ((damage) * 22 >> 6) /* a third, of a blocked special move: whoever only guards loses by it */
+#define HEAVY_FROM 20         /* damage from which a hit counts as heavy: long hit stop, screen shake */
+#define FOUGHT_BELOW (FULL_HP * 2 / 3) /* health from which on down the clock may decide a round */
 #define FALL_SPEED 32
 #define THROW_SPEED 56
 #define THROW_LETS_GO 18      /* frame of a throw on which the victim is released */
+#define ESCAPE_WITHIN 5       /* first frames of a hold, in which the victim can escape */
+#define ESCAPE_STUN 12
+#define ESCAPE_SPEED 56
 #define THROW_HOLDS_AT PIXELS(26)
 #define PROJECTILE_HALF 8     /* pixels */
 #define LEAST_HEIGHT_IN_AIR 52
@@ -88,8 +93,9 @@ static void judge_round(void)
         return;
     if (!knocked_out)
         game.time_outs++;
-    /* without a knock-out nobody wins, so waiting does not pay */
-    if (!knocked_out || agent == enemy)
+    /* without damage enough the clock gives the round to nobody: hitting once and running away wins nothing */
+    u8 was_fought = agent <= FOUGHT_BELOW || enemy <= FOUGHT_BELOW;
+    if (!was_fought || agent == enemy)
         game.outcome = DRAWN;
     else
         win_round(agent < enemy);
@@ -227,6 +233,13 @@ static void put_spark(u8 side, u8 kind, s16 x, s16 y)
 
 static s16 damage_to(const struct fighter *f, const struct move *move) { return (s16)((move->damage * character_of(f)->weight + 32) >> 6); }
 
+/* True from the start of an attack to the last frame on which it can hit, false in its recovery. */
+static u8 can_still_hit(const struct fighter *f)
+{
+    const struct move *move = move_of(f);
+    return f->move && f->frame < move->startup + move->active;
+}
+
 static void strike(u8 side, const struct blow *blow)
 {
     struct fighter *f = &game.fighters[side], *by = &game.fighters[1 - side];
@@ -239,7 +252,7 @@ static void strike(u8 side, const struct blow *blow)
         by->has_hit = 1;
     if (blow->blocked) {
         if (move->flags & HIT_CHIPS)
-            hurt(f, (s16)(move->damage >> 3));
+            hurt(f, (s16)CHIP_OF(move->damage));
         f->state = BLOCK;
         f->stun = move->block_stun;
         push /= 2;
@@ -247,7 +260,7 @@ static void strike(u8 side, const struct blow *blow)
         put_spark(side, SPARK_BLOCK, blow->x, blow->y);
     } else {
         s16 damage = damage_to(f, move);
-        if (f->move)
+        if (can_still_hit(f))
             damage = COUNTER_HIT(damage);
         hurt(f, damage);
         by->landed |= 1u << blow->move_number;
@@ -303,6 +316,33 @@ static u8 still_grabbable(const struct fighter *f, const struct fighter *by)
     return fighter_grabbable(f) && distance(f->x, by->x) <= PIXELS(character_of(by)->throw_range + 6);
 }
 
+/* The victim presses a heavy button and a direction, as for a throw, right after it was grabbed. */
+static u8 escapes(const struct fighter *held)
+{
+    const struct input *input = &held->input;
+    return held->frame < ESCAPE_WITHIN && (input->pressed & (PAD_Z | PAD_C)) && (input->held & (PAD_LEFT | PAD_RIGHT));
+}
+
+static void push_off(struct fighter *f, s16 speed)
+{
+    f->state = BLOCK;
+    f->stun = ESCAPE_STUN;
+    f->move = MOVE_NONE;
+    f->frame = 0;
+    f->vx = speed;
+    f->input.pressed = 0;
+}
+
+static void escape(u8 side)
+{
+    struct fighter *held = &game.fighters[side], *by = &game.fighters[1 - side];
+    s16 ahead = by->faces_right ? 1 : -1;
+    push_off(held, (s16)(ahead * ESCAPE_SPEED));
+    push_off(by, (s16)(-ahead * ESCAPE_SPEED));
+    put_spark(side, SPARK_BLOCK, held->x, (s16)(held->y - PIXELS(40)));
+    stop_for(STOPS_BLOCKED);
+}
+
 static void step_throws(void)
 {
     struct fighter *f = game.fighters;
@@ -322,7 +362,9 @@ static void step_throws(void)
         if (by->move == MOVE_THROW && by->has_hit && held->state == HELD) {
             s16 ahead = by->faces_right ? 1 : -1;
             held->x = (s16)(by->x + ahead * THROW_HOLDS_AT);
-            if (by->frame >= THROW_LETS_GO) {
+            if (escapes(held)) {
+                escape((u8)(1 - side));
+            } else if (by->frame >= THROW_LETS_GO) {
                 hurt(held, damage_to(held, move_of(by)));
                 by->landed |= 1u << MOVE_THROW;
                 if (side == 0)

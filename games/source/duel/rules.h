@@ -10,7 +10,7 @@
 #define ENEMY_STARTS (MIDDLE + PIXELS(51))
 #define INTRO_FRAMES 64
 #define ROUND_SECONDS 99
-#define FRAMES_A_SECOND 40   /* of the round clock, which runs faster than real time */
+#define FRAMES_A_SECOND 60   /* of the round clock */
 #define ROUNDS_TO_WIN 2
 #define MOST_ROUNDS 5        /* a drawn round counts for neither side */
 

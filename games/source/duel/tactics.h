@@ -31,6 +31,9 @@ enum deed {
     DEEDS
 };
 
+/* Kinds of deeds, by what may go wrong with them. */
+enum kind { OTHER, CLOSING, LEAPING, STRIKING, JABBING, THROWING, RISING, SHOOTING, KINDS };
+
 /* What else the weights depend on, besides the situation. */
 enum circumstance {
     ALWAYS,

@@ -32,7 +32,11 @@ extern u8 work_ram[RAM_BYTES];
 #define WORD_AT(address) (((struct big_word *)&BYTE_AT(address))->value)
 #define LONG_AT(address) (((struct big_long *)&BYTE_AT(address))->value)
 
-/* The opponent's tables are writable, and not part of a game's state. */
-#define TACTICS __attribute__((section("outside_game_state")))
+/* Variables that are not part of a game's state: the opponent's tables, which are writable here, and the
+   chance that it tries any option. */
+#define OUTSIDE_GAME_STATE __attribute__((section("outside_game_state")))
+#define TACTICS OUTSIDE_GAME_STATE
+extern u16 explores;
+#define EXPLORES explores
 
 #endif

@@ -10,7 +10,9 @@ u8 work_ram[RAM_BYTES];
 extern u8 __start_game_state[], __stop_game_state[];
 
 /* The block's content before anything was played, kept outside of the block. */
-static u8 *initial_state __attribute__((section("outside_game_state")));
+static u8 *initial_state OUTSIDE_GAME_STATE;
+
+u16 explores OUTSIDE_GAME_STATE;
 
 static u32 state_bytes(void) { return (u32)(__stop_game_state - __start_game_state); }
 

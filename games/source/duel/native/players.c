@@ -15,6 +15,7 @@ struct view {
 /* The state of a player in a match. */
 struct playing {
     const struct player *player;
+    chooser *choose; /* or none: the player's own answers */
     struct view seen[MOST_LATE + 1]; /* a ring buffer */
     u32 frame;
     const struct answer *answer;
@@ -86,16 +87,23 @@ static u8 cell_of_table(const struct player *player, const struct view *view)
     return (u8)((band * STATUS_GROUPS + group) * HEIGHT_BANDS + is_high);
 }
 
-static const struct answer *decide(const struct player *player, const struct view *view)
+static u8 cell_of(const struct player *player, const struct view *view)
 {
     switch (player->kind) {
     case RULE:
-        return &player->answer[cell_of_rule(player, view)];
+        return cell_of_rule(player, view);
     case TABLE:
-        return &player->answer[cell_of_table(player, view)];
+        return cell_of_table(player, view);
     default:
-        return &player->answer[0];
+        return 0; /* a loop has one answer */
     }
+}
+
+static const struct answer *decide(const struct playing *playing, const struct view *view)
+{
+    const struct player *player = playing->player;
+    u8 cell = cell_of(player, view);
+    return playing->choose ? playing->choose(cell) : &player->answer[cell];
 }
 
 /* ---- what a player holds ---- */
@@ -107,7 +115,7 @@ static void next_step(struct playing *playing)
     const struct player *player = playing->player;
     u8 is_over = !playing->answer || playing->step >= playing->answer->steps;
     if (is_over) {
-        playing->answer = decide(player, known(playing));
+        playing->answer = decide(playing, known(playing));
         playing->step = 0;
     }
     if (player->knows_side && (is_over || player->kind == LOOP))
@@ -221,6 +229,12 @@ void play_match(holder *holds, void *who, const struct setting *setting, watcher
 void play_simple(const struct player *player, const struct setting *setting, watcher *watch, struct result *result)
 {
     struct playing playing = {.player = player};
+    play_match(player_pad, &playing, setting, watch, result);
+}
+
+void play_choosing(const struct player *player, chooser *choose, const struct setting *setting, watcher *watch, struct result *result)
+{
+    struct playing playing = {.player = player, .choose = choose};
     play_match(player_pad, &playing, setting, watch, result);
 }
 

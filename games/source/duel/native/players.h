@@ -91,5 +91,8 @@ void note_pad(u16 pad);
 typedef u16 holder(void *who);
 void play_match(holder *holds, void *who, const struct setting *setting, watcher *watch, struct result *result);
 void play_simple(const struct player *player, const struct setting *setting, watcher *watch, struct result *result);
+/* A source of answers for the cells of a rule or table, in place of its own; called at each decision. */
+typedef const struct answer *chooser(u8 cell);
+void play_choosing(const struct player *player, chooser *choose, const struct setting *setting, watcher *watch, struct result *result);
 
 #endif

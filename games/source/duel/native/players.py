@@ -297,14 +297,20 @@ def compiled(player: Player) -> _Player:
     )
     for place, condition in enumerate(player.conditions):
         in_c.condition[place] = _Condition(FEATURES.index(condition.feature), condition.below)
-    for entry, answer in zip(in_c.answer, player.answers, strict=False):
-        entry.steps = len(answer)
-        for place, step in enumerate(answer):
-            if player.interval:
-                held = action_numbers()[step.held]
-            else:
-                held = _held_bits(step.held)
-            entry.step[place] = _Step(held, step.frames)
+    for place, answer in enumerate(player.answers):
+        in_c.answer[place] = compiled_answer(answer, player.interval)
+    return in_c
+
+
+def compiled_answer(answer: Answer, interval: int) -> _Answer:
+    """Return an answer of a player with this interval as a structure of C."""
+    in_c = _Answer(steps=len(answer))
+    for place, step in enumerate(answer):
+        if interval:
+            held = action_numbers()[step.held]
+        else:
+            held = _held_bits(step.held)
+        in_c.step[place] = _Step(held, step.frames)
     return in_c
 
 

@@ -79,7 +79,10 @@ def write_tactics(table: Table) -> None:
 
 
 def sample(
-    player: Player, matches: Sequence[Setting], weights: np.ndarray[Any, np.dtype[np.float32]]
+    player: Player,
+    matches: Sequence[Setting],
+    weights: np.ndarray[Any, np.dtype[np.float32]],
+    explores: int = 0,
 ) -> tuple[Samples, Results]:
     """Play some matches, and record the opponent's choices.
 
@@ -87,6 +90,8 @@ def sample(
         player: The player of pad 1.
         matches: The matches.
         weights: The weight of each frame after a choice in its return, f32 [frames].
+        explores: The chance, out of 256, that the opponent chooses any option, regardless of their
+            weights.
 
     Returns:
         The opponent's choices with their returns, SAMPLE [choices], and the results, RESULT
@@ -100,6 +105,7 @@ def sample(
         len(matches),
         weights.ctypes.data_as(ctypes.c_void_p),
         len(weights),
+        explores,
         samples.ctypes.data_as(ctypes.c_void_p),
         len(samples),
         results.ctypes.data_as(ctypes.c_void_p),

@@ -22,11 +22,6 @@ struct glance {
     u16 my_status, its_status;
 };
 
-struct decision {
-    u8 cell, action;
-    u32 frame;
-};
-
 /* The state of the teacher in a match: see Eyes of strategist.py and Restricted of fighters.py. */
 static struct {
     const struct teacher *teacher;
@@ -202,18 +197,6 @@ static void watch_blows(u16 pad)
     blows_note();
 }
 
-static u32 write_lessons(const float *weights, u32 frames, struct lesson *lessons, u32 room)
-{
-    u32 count = at_work.decisions < room ? at_work.decisions : room;
-    u32 first = 0;
-    for (u32 i = 0; i < count; i++) {
-        const struct decision *decision = &at_work.decided[i];
-        float gained = blows_gained(0, decision->frame, &first, weights, frames);
-        lessons[i] = (struct lesson){decision->cell, decision->action, gained};
-    }
-    return count;
-}
-
 u32 duel_teach(const struct teacher *teacher, u32 seed, const struct setting *settings, u32 matches, const float *weights,
     u32 frames, struct lesson *lessons, u32 room, struct result *results)
 {
@@ -223,7 +206,7 @@ u32 duel_teach(const struct teacher *teacher, u32 seed, const struct setting *se
         blows_begin();
         play_match(teacher_pad, NULL, &settings[i], watch_blows, &results[i]);
         seed = at_work.random;
-        count += write_lessons(weights, frames, lessons + count, room - count);
+        count += write_lessons(at_work.decided, at_work.decisions, weights, frames, lessons + count, room - count);
     }
     return count;
 }

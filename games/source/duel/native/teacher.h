@@ -4,6 +4,7 @@
 #ifndef TEACHER_H
 #define TEACHER_H
 
+#include "lesson.h"
 #include "players.h"
 
 #define CASES 18
@@ -17,12 +18,6 @@ struct teacher {
     u8 cooldown[ACTIONS];  /* frames from an action to the next one, at least */
     u8 may[ACTIONS];       /* 1 for each action that it chooses from */
     float worth[CELLS][ACTIONS]; /* logits; actions are named for an enemy on the right */
-};
-
-/* A decision and its return. */
-struct lesson {
-    u8 cell, action;
-    float gained; /* damage dealt minus damage taken, weighted by delay */
 };
 
 /* Play these matches as pad 1, and write a lesson for each decision and a result for each match. `seed` is

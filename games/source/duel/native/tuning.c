@@ -50,9 +50,10 @@ static u32 write_samples(const float *weights, u32 frames, struct sample *sample
 }
 
 u32 duel_sample(const struct player *player, const struct setting *settings, u32 matches, const float *weights, u32 frames,
-    struct sample *samples, u32 room, struct result *results)
+    u16 chance, struct sample *samples, u32 room, struct result *results)
 {
     u32 count = 0;
+    explores = chance;
     for (u32 i = 0; i < matches; i++) {
         match.choices = 0;
         match.noted = 0;
@@ -60,5 +61,6 @@ u32 duel_sample(const struct player *player, const struct setting *settings, u32
         play_simple(player, &settings[i], watch_opponent, &results[i]);
         count += write_samples(weights, frames, samples + count, room - count);
     }
+    explores = 0;
     return count;
 }

@@ -16,9 +16,9 @@ PUBLIC void duel_read_tactics(struct options table[SITUATIONS]);
 PUBLIC void duel_write_tactics(const struct options table[SITUATIONS]);
 
 /* Play these matches with `player` as pad 1, and write a sample for each of the opponent's choices and a
-   result for each match. `weights` is the weight of each of the `frames` frames after a choice. Return
-   the number of samples, at most `room`. */
+   result for each match. `weights` is the weight of each of the `frames` frames after a choice; `chance`,
+   out of 256, that of a choice at random. Return the number of samples, at most `room`. */
 PUBLIC u32 duel_sample(const struct player *player, const struct setting *settings, u32 matches, const float *weights, u32 frames,
-    struct sample *samples, u32 room, struct result *results);
+    u16 chance, struct sample *samples, u32 room, struct result *results);
 
 #endif

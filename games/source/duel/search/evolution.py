@@ -91,10 +91,15 @@ class Effort:
     climbing: int
     """The number of matches of the climbers. Those that sort the players at the start are not part
     of it, so that there is always a climb."""
+    learned: int = 0
+    """The number of tables that are learned by policy gradient to start from."""
 
     def times(self, factor: float) -> Effort:
         """Return an effort that is this many times as great."""
-        return Effort(max(1, round(factor * self.drawn)), round(factor * self.climbing))
+        drawn, climbing, learned = (
+            round(factor * size) for size in (self.drawn, self.climbing, self.learned)
+        )
+        return Effort(max(1, drawn), climbing, learned)
 
 
 @dataclass

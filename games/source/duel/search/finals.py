@@ -23,6 +23,8 @@ BEST = 10
 """The number of players of each class that play the held-out matches."""
 SPARE = 20
 """There is one spare match for this many, because some may be repetitions."""
+WITHOUT_LIMITS = 0.3
+"""The factor of the number of held-out matches at levels that have no limits."""
 ON_ROM = 30
 """The number of matches of the best player that are played on the ROM as well."""
 MOST_OF_LOOPS = {4: 0.2, 6: 0.1, 8: 0.05, 10: 0.05}
@@ -222,11 +224,12 @@ def finals(found: Mapping[Group, Sequence[Finalist]], matches: int, seeds: str) 
 
     Args:
         found: The finalists of each group.
-        matches: The number of held-out matches.
+        matches: The number of held-out matches at levels that have limits.
         seeds: The text from which the seeds of these matches are derived.
     """
     for (level, late, player_class), finalists in found.items():
-        yield Final(player_class, late, level, ten_best(finalists), matches, seeds)
+        played = matches if level in LIMITED else round(WITHOUT_LIMITS * matches)
+        yield Final(player_class, late, level, ten_best(finalists), played, seeds)
 
 
 def limit_of(player_class: str, late: int, level: int) -> Limit | None:

@@ -4,7 +4,7 @@ for the evolution of each class of players.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from random import Random
 
@@ -12,6 +12,7 @@ from games.source.duel.native.players import (
     CELLS,
     DISTANCE_BANDS,
     FEATURES,
+    HEIGHT_BANDS,
     MOST_STEPS,
     STATUS_GROUPS,
     STATUSES,
@@ -37,6 +38,8 @@ THRESHOLDS = {
     "lead": (-60, 61),
 }
 """The range of each feature's thresholds, in pixels, frames and points of health."""
+FARTHEST = 999
+"""A distance in pixels beyond all thresholds."""
 JITTER = 0.08
 """The standard deviation of a threshold's mutation, as a fraction of its range."""
 
@@ -163,6 +166,8 @@ class Space:
                 else:
                     steps += self.special(rng)
             return self.loop(tuple(steps[:MOST_STEPS]))
+        if self.kind == "table" and rng.random() < 0.5:
+            return self.table_of_bands(rng)
         if self.kind == "table":
             palette = self.answers(rng, rng.randint(2, 6))
             return self.table(rng, palette)
@@ -203,6 +208,47 @@ class Space:
             status_groups=tuple(groups),
         )
 
+    def table_of_bands(self, rng: Random) -> Player:
+        """Draw a table with an answer for each distance band, and others for one or two statuses
+        of the enemy: what a person would write down first.
+        """
+        usual, special = self.answers(rng, DISTANCE_BANDS), self.answers(rng, 2)
+        answers: list[Answer] = []
+        for answer in usual:
+            in_group = (answer, rng.choice(special), answer)
+            for group in range(STATUS_GROUPS):
+                answers += [in_group[group]] * HEIGHT_BANDS
+        statuses = rng.sample(range(len(STATUSES)), rng.randint(1, 2))
+        groups = [int(status in statuses) for status in range(len(STATUSES))]
+        table = self.table(rng, usual)
+        return replace(table, answers=tuple(answers), status_groups=tuple(groups))
+
+    def table_of_rule(self, rng: Random, rule: Player) -> Player:
+        """Return a table that plays like a rule, as far as a table can: it knows nothing but the
+        enemy's distance, height and status, and has one edge of heights.
+        """
+        table = self.table(rng, list(rule.answers))
+        distances = [*thresholds(rule, "distance"), *table.distance_edges]
+        edges = sorted(distances[: DISTANCE_BANDS - 1])
+        height = [*thresholds(rule, "height"), table.height_edge][0]
+        sets = thresholds(rule, "enemy is")
+        groups = [group_of(status, sets) for status in range(len(STATUSES))]
+
+        answers: list[Answer] = []
+        for distance in (*(edge - 1 for edge in edges), FARTHEST):
+            for group in range(STATUS_GROUPS):
+                status = groups.index(group) if group in groups else 0
+                for at_height in (height - 1, height):
+                    view = {"distance": distance, "height": at_height, "enemy is": status}
+                    answers.append(rule.answers[cell_of(rule, view)])
+        return replace(
+            table,
+            answers=tuple(answers),
+            distance_edges=tuple(edges),
+            height_edge=height,
+            status_groups=tuple(groups),
+        )
+
     def changed(self, rng: Random, player: Player) -> Player:
         """Mutate a player, once or, with probability 0.35 each time, again."""
         while True:
@@ -219,6 +265,9 @@ class Space:
             return changed_bands(rng, player)
         answers = list(player.answers)
         place = rng.randrange(len(answers))
+        if player.kind == "table" and what < 0.5:
+            old, new = answers[place], self.changed_answer(rng, answers[place])
+            return replace(player, answers=tuple(new if one == old else one for one in answers))
         if player.kind == "loop" or what < 0.75:
             answers[place] = self.changed_answer(rng, answers[place])
         elif what < 0.9:
@@ -247,7 +296,7 @@ class Space:
             no, yes = player.answers
             return self.rule((no, no, yes, yes), (*player.conditions, condition(rng)))
         if self.kind == "table" and player.kind == "rule":
-            return self.table(rng, list(player.answers))
+            return self.table_of_rule(rng, player)
         return replace(player, late=self.late, interval=self.interval)
 
 
@@ -258,6 +307,36 @@ def kind_of(player: Player) -> str:
     if player.kind == "table":
         return "table"
     return "one threshold" if len(player.conditions) == 1 else "two thresholds"
+
+
+def thresholds(rule: Player, feature: str) -> list[int]:
+    """Return the thresholds, or the sets, of a rule's conditions on a feature."""
+    return [condition.below for condition in rule.conditions if condition.feature == feature]
+
+
+def group_of(status: int, sets: list[int]) -> int:
+    """Return a group for a status: 1 or 2 if it is in the first or only in the second set of
+    statuses, or else 0.
+    """
+    for number, members in enumerate(sets, 1):
+        if members >> status & 1:
+            return number
+    return 0
+
+
+def cell_of(rule: Player, view: Mapping[str, int]) -> int:
+    """Return the number of a rule's answer. A condition on a feature that is not in the view does
+    not hold.
+    """
+    cell = 0
+    for condition in rule.conditions:
+        holds = False
+        if condition.feature == "enemy is":
+            holds = bool(condition.below >> view["enemy is"] & 1)
+        elif condition.feature in view:
+            holds = view[condition.feature] < condition.below
+        cell = 2 * cell + holds
+    return cell
 
 
 def joined(way: str, button: str) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import islice, product
@@ -21,7 +21,13 @@ from random import Random
 from typing import Any
 
 from games.source.duel import FOLDER, LEVELS
-from games.source.duel.command_line import STOPPED, end_processes, positive, start_processes
+from games.source.duel.command_line import (
+    STOPPED,
+    end_processes,
+    level_numbers,
+    positive,
+    start_processes,
+)
 from games.source.duel.counting import Row, outcome_of
 from games.source.duel.matches import Setting
 from games.source.duel.native.compiled import library
@@ -37,7 +43,7 @@ from games.source.duel.search.evolution import (
 from games.source.duel.search.exploits import finalists_of, visit, visits
 from games.source.duel.search.finals import (
     BEST,
-    MOST,
+    LIMITED,
     Finalist,
     Groups,
     add_finalists,
@@ -46,22 +52,22 @@ from games.source.duel.search.finals import (
     play_final,
     table_of_finals,
 )
-from games.source.duel.search.genomes import TURTLE, Space
+from games.source.duel.search.genomes import Space
 from games.source.duel.search.judge_log import read_log, write_log
 from minibrains import GameError
 
-JUDGED = [level for level in sorted(MOST[TURTLE]) if level <= LEVELS]
-"""The levels that have limits."""
-SEARCHED = range(JUDGED[0], LEVELS + 1)
-"""The levels that are searched. Players found at any of them are tried at those that have
-limits."""
+SEARCHED = list(range(LIMITED[0], LEVELS + 1))
+"""The levels that are searched, unless --levels says otherwise. Players found at any of them are
+tried at those that have limits, which are judged."""
 BUDGET = 30_000
 """The number of matches of all annealings of one space at one level."""
-RESTARTS = 3
+RESTARTS = 2
 """The number of annealings that share the budget."""
-HOTTEST, COLDEST = 0.2, 0.01
+HOTTEST, COLDEST = 0.02, 0.002
 """The temperatures at the start and at the end, in units of the score."""
-FEWEST, MOST_MATCHES = 6, 64
+DRAWN = 500
+"""The number of random cards, of which an annealing starts from the best."""
+FEWEST, MOST_MATCHES = 12, 48
 """The numbers of matches in which a card is compared with its neighbour, at the start and at the
 end."""
 FINALISTS, SELECTION = 16, 96
@@ -138,9 +144,9 @@ def annealing(
         1983.
     """
     space, limits = task.space, sizes(task.space)
-    card = tuple(rng.randrange(size) for size in limits)
     budget = task.budget // RESTARTS
-    played = outlasted = 0
+    card, played = best_drawn(space, rng, matches, score)
+    outlasted = 0
 
     while played < budget:
         temperature = HOTTEST * (COLDEST / HOTTEST) ** (played / budget)
@@ -158,6 +164,20 @@ def annealing(
         else:
             outlasted += count
     yield card, outlasted
+
+
+def best_drawn(
+    space: Space, rng: Random, matches: Iterator[Setting], score: Score
+) -> tuple[Card, int]:
+    """Return the best of DRAWN random cards, and the number of matches that this took."""
+    limits = sizes(space)
+    cards: list[Card] = []
+    for _ in range(DRAWN):
+        cards.append(tuple(rng.randrange(size) for size in limits))
+    players = [player_of(space, card) for card in cards]
+    results = play(players, list(islice(matches, FEWEST)))
+    best = max(range(DRAWN), key=lambda number: score(results[number]))
+    return cards[best], results.size
 
 
 def changed(rng: Random, card: Card, limits: Card) -> Card:
@@ -181,24 +201,24 @@ def changed(rng: Random, card: Card, limits: Card) -> Card:
 # ---- the verdict ----
 
 
-def verdict(draw: Draw, pool: Executor) -> Iterator[Row]:
-    """Search, and yield the final row of each class, delay and level,
-    with its limit and whether it is met.
+def verdict(draw: Draw, levels: Sequence[int], pool: Executor) -> Iterator[Row]:
+    """Search at some levels, and yield the final row of each class, delay and level that has
+    limits, with its limit and whether it is met.
     """
     tasks: list[Task] = []
-    for level, space in product(SEARCHED, draw.spaces()):
+    for level, space in product(levels, draw.spaces()):
         tasks.append(Task(draw.number, level, space, BUDGET))
     groups: Groups = {}
     for task, found in zip(tasks, pool.map(anneal, tasks), strict=True):
         add_finalists(groups, task.level, found)
         print(f"{task.space} at {task.level}: {found[0].score:.2f}", file=sys.stderr, flush=True)
 
-    coming = [one for one in visits(groups) if one.group[0] in JUDGED]
+    coming = [one for one in visits(groups) if one.group[0] in LIMITED]
     for visited, row in zip(coming, pool.map(visit, coming), strict=True):
         add_finalists(groups, visited.group[0], finalists_of(row))
         print(f"{visited.what}: {row['players'][0]['score']:.2f}", file=sys.stderr, flush=True)
 
-    judged = {group: finalists for group, finalists in groups.items() if group[0] in JUDGED}
+    judged = {group: finalists for group, finalists in groups.items() if group[0] in LIMITED}
     every = list(finals(judged, MATCHES, f"judge {draw.number} fresh"))
     for final, row in zip(every, pool.map(play_final, every), strict=True):
         limit = limit_of(final.player_class, final.late, final.level)
@@ -246,6 +266,12 @@ def main() -> int:
         help="the number of the judge, from which its search is drawn",
     )
     parser.add_argument("--workers", type=positive, default=1)
+    parser.add_argument(
+        "--levels",
+        type=level_numbers,
+        default=SEARCHED,
+        help="levels to search, such as 4,6 (default: all from the first that has limits)",
+    )
     options = parser.parse_args()
     log = read_log()
     for entry in log:
@@ -265,11 +291,15 @@ def main() -> int:
     except GameError as error:
         parser.exit(2, f"{error}\n")
 
-    about = {"draw": options.draw, "rom_sha1": (FOLDER / "rom.sha").read_text().strip()}
+    about = {
+        "draw": options.draw,
+        "levels": options.levels,
+        "rom_sha1": (FOLDER / "rom.sha").read_text().strip(),
+    }
     write_log({**about, "begins": True})
     with start_processes(options.workers) as pool:
         try:
-            rows = list(verdict(Draw(options.draw), pool))
+            rows = list(verdict(Draw(options.draw), options.levels, pool))
         except KeyboardInterrupt:
             end_processes()
             print("stopped before the verdict; the log has this use", file=sys.stderr)

@@ -12,17 +12,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from games.source.duel import FOLDER
 from games.source.duel.counting import Row
+from games.source.duel.search.summary import FINAL
 from minibrains.graph.workflow import dump_json
 
-FINAL: Final = re.compile(r"(?P<kind>[a-z ]+), \d+ late, at (?P<level>\d+)")
-"""The names of the rows of finals."""
 ABOUT: Final = (
     "Players that an agent has to be better than, "
     "as nodes/fighting/simple.py reads them. F is towards the enemy, G away from it."

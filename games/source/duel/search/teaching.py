@@ -42,7 +42,7 @@ MOST_CHANGE = 0.5
 """The greatest change of a logit in one step."""
 DOUBT = 8.0
 """The number of neutral decisions with which the advantage of an action is averaged."""
-LEAST = -5.0
+LEAST = -7.0
 """The least logit of a cell, whose greatest is 0, so that every action is still tried."""
 
 

@@ -2,12 +2,14 @@
 `python -m games.source.duel.search.tuning --rounds 20`.
 
 Each round searches at some levels for new simple players that beat the present table, and adds them
-to a pool. Then it improves the table by policy gradient, in matches against the pool and, for each
-level, against the level below. The return of a choice is the damage dealt minus the damage taken
-within two seconds. Players are drawn the more often, the further they are above their limits. The
-average table of a round replaces the one before if its loss is no greater. With --fighter, only the
-adjustments for one fighter are tuned, in matches against it. The same seed, pool, table and number
-of workers give the same result.
+to a pool, at all levels that have limits. Then it improves the table by policy gradient, in matches
+against the pool and, for each level, against the level below; now and then the opponent chooses at
+random, so that every option is tried. The return of a choice is the damage dealt minus the damage
+taken within two seconds. Players are drawn the more often, the further they are above their limits.
+After each burst of steps, the average of its tables replaces the one before if its loss is no
+greater. With --fighter, only the adjustments for one fighter are tuned, in matches against it;
+with --instant, only those for the levels from 8 on, in matches at these levels. The same seed,
+pool, table and number of workers give the same result.
 
 The pool is in pool.jsonl, the table in tactics.c; both are written after each round.
 
@@ -50,24 +52,24 @@ from games.source.duel.search.evolution import (
     shuffled_settings,
 )
 from games.source.duel.search.exploits import best_of, immigrants
-from games.source.duel.search.finals import LIMITED_FROM, MOST
+from games.source.duel.search.finals import LIMITED, LIMITED_FROM, MOST
 from games.source.duel.search.genomes import TURTLE, Space, kind_of
 
 POOL = Path(__file__).resolve().parent / "pool.jsonl"
-LEVELS_IN_TURN = (6, 8, 10, 4, 8, 6, 10, 5, 8, 4, 6, 9, 10, 7, 2)
-EFFORT = Effort(2000, 12_000)
+LEVELS_IN_TURN = (6, 8, 10, 4, 5, 6, 8, 10, 4, 7, 6, 8, 10, 4, 9)
+EFFORT = Effort(2000, 8_000, learned=8)
 """The effort of each search for new players."""
-SEARCHES = 4
+SEARCHES = 2
 """The number of searches of each process in a round."""
 KINDS = (
     "side loop",
     "one threshold",
+    "two thresholds",
+    TURTLE,
     "table",
-    "two thresholds",
-    "two thresholds",
-    "two thresholds",
+    "table",
 )
-DELAYS = (0, 0, 0, 4, 8, 12)
+DELAYS = (0, 4, 8, 12, 12, 12)
 HOLDING = (0, 0, 0, 0, 6, 30)
 """What the searches draw from: classes of players, delays, and intervals between decisions. What
 has beaten the opponent most often is there several times."""
@@ -75,13 +77,15 @@ has beaten the opponent most often is there several times."""
 FULL_WEIGHT, HALF_LIFE, FORGOTTEN = 20, 41.6, 110
 """In frames after a choice: the weight is 1 up to FULL_WEIGHT, then halves every HALF_LIFE, and is
 0 from FORGOTTEN on."""
-RATE = 0.8
+EXPLORES = 10
+"""The chance, out of 256, that the opponent chooses at random."""
+RATE = 0.15
 """The learning rate: sixteenths of a doubling per point of advantage."""
 MOST_CHANGE = 12.0
 """The greatest change of a logarithm in one step."""
 DOUBT = 8.0
 """The number of neutral choices with which the advantage of a deed is averaged."""
-SHRINKING = {"ALWAYS": 0.01, "else": 0.016}
+SHRINKING = {"ALWAYS": 0.006, "else": 0.01}
 """The fraction of its distance from indifference by which a logarithm shrinks at each step. So
 deeds that are nearly as good as the best are chosen nearly as often: a mixed strategy is hard to
 exploit, and can still adapt during a match."""
@@ -89,20 +93,23 @@ LEAST, GREATEST = -48, 48
 """Bounds of the logarithms under ALWAYS, in sixteenths; the greatest in each situation is set to
 GREATEST."""
 MOST_ADDED = 60
-PLAYERS_A_STEP, MATCHES_A_STEP = 96, 4
-STEPS, SKIPPED_STEPS = 240, 60
-CHECKED_MATCHES = 24
-REMEMBERED = 0.3
+PLAYERS_A_STEP, MATCHES_A_STEP = 128, 4
+BURSTS, STEPS, SKIPPED_STEPS = 5, 40, 10
+CHECKED_MATCHES = 16
+REMEMBERED = 0.1
 """The share of the pool, over all levels, with which a search starts."""
-MOST_IN_POOL = 500
+MOST_IN_POOL = 800
 AIM = 0.6
 """The fraction of its limit that a player of the pool may win, since others of its class will win
 more."""
-UNLIMITED = 0.75
-"""The limit of a player whose class has none at its level or below."""
+UNLIMITED = 0.95
+"""The limit of a player that sees too soon to have one."""
 RIVALS_LIMIT = 0.42
 """The greatest share of matches that the level below should win."""
 
+INSTANT_FROM = 8
+"""The lowest level whose opponent sees soon enough for the adjustments under INSTANT."""
+INSTANT = CIRCUMSTANCES.index("INSTANT")
 FIRST_FIGHTER = CIRCUMSTANCES.index("AS_KAZE")
 FIGHTERS = [name.removeprefix("AS_").lower() for name in CIRCUMSTANCES[FIRST_FIGHTER:]]
 
@@ -124,14 +131,14 @@ class Exploiter:
 
     @property
     def limit(self) -> float:
-        """The greatest share of matches that it should win."""
+        """The greatest share of matches that it should win; 1 below the levels that have limits."""
         if self.rival:
             return RIVALS_LIMIT
         kind = TURTLE if self.is_turtle else kind_of(self.player)
         levels = [level for level in MOST[kind] if level <= self.level]
-        limit = UNLIMITED
-        if levels:
-            limit = MOST[kind][max(levels)]
+        if not levels:
+            return 1.0
+        limit = MOST[kind][max(levels)]
         if self.player.late < LIMITED_FROM.get(kind, 0):
             limit = (limit + UNLIMITED) / 2
         return AIM * limit
@@ -238,7 +245,7 @@ def advantages_of(batch: Batch) -> tuple[Logarithms, Logarithms, list[float]]:
     shares = []
     for bout in batch.bouts:
         matches = bout.exploiter.matches(bout.name, bout.count, bout.fighter)
-        samples, results = sample(bout.exploiter.player, matches, weights())
+        samples, results = sample(bout.exploiter.player, matches, weights(), EXPLORES)
         shares.append(float(won(results).mean()))
         situation, option = samples["situation"].astype(int), samples["option"].astype(int)
         advantage = samples["gained"] - means(situation, samples["gained"])
@@ -286,6 +293,7 @@ class Tuner:
         processes: Executor,
         workers: int,
         fighter: int | None = None,
+        instant: bool = False,
     ) -> None:
         """Start from the table that is compiled in.
 
@@ -295,9 +303,23 @@ class Tuner:
             processes: The worker processes.
             workers: The number of processes.
             fighter: The number of the fighter whose adjustments are tuned, in matches against
-                it; None: the whole table is tuned.
+                it; None: of all fighters.
+            instant: True to tune only the adjustments under INSTANT, at the levels that have them.
         """
-        self.pool = [*RIVALS, *pool]
+        self.lowest = INSTANT_FROM if instant else 1
+        """The lowest level that is tuned."""
+        self.others = [exploiter for exploiter in pool if exploiter.level < self.lowest]
+        """Players of lower levels, which are left alone."""
+        rivals = [rival for rival in RIVALS if rival.level >= self.lowest]
+        self.rivals = len(rivals)
+        """The number of rivals, which come first in the pool."""
+        self.pool = rivals + [exploiter for exploiter in pool if exploiter.level >= self.lowest]
+        self.only: int | None = None
+        """The circumstance whose adjustments are tuned; None: all."""
+        if instant:
+            self.only = INSTANT
+        elif fighter is not None:
+            self.only = FIRST_FIGHTER + fighter
         self.rng = rng
         self.processes = processes
         self.workers = workers
@@ -342,8 +364,8 @@ class Tuner:
         """Draw the positions of PLAYERS_A_STEP players,
         most often of those furthest above their limits.
         """
-        readiness = 0.012 + np.maximum(0.0, self.shares - 0.8 * self.limits())
-        readiness[: len(RIVALS)] *= DRAWN_RIVALS
+        readiness = 0.003 + np.maximum(0.0, self.shares - 0.8 * self.limits())
+        readiness[: self.rivals] *= DRAWN_RIVALS
         return self.rng.choices(range(len(self.pool)), weights=list(readiness), k=PLAYERS_A_STEP)
 
     def step(self) -> None:
@@ -366,9 +388,7 @@ class Tuner:
         self.change(RATE * sums / (counts + DOUBT))
 
     def change(self, changes: Logarithms) -> None:
-        """Add changes to the logarithms, and shrink them; if one fighter is tuned,
-        only its adjustments.
-        """
+        """Add changes to the logarithms, and shrink them."""
         before = self.exact.copy()
         self.exact += np.clip(changes, -MOST_CHANGE, MOST_CHANGE)
         for situation, options in enumerate(self.table):
@@ -380,12 +400,10 @@ class Tuner:
             logarithms[1:] *= 1 - SHRINKING["else"]
             np.clip(logarithms[1:], -MOST_ADDED, MOST_ADDED, out=logarithms[1:])
             self.exact[situation, :, count:] = 0
-        if self.fighter is not None:
-            tuned = FIRST_FIGHTER + self.fighter
-            others = [
-                circumstance for circumstance in range(len(CIRCUMSTANCES)) if circumstance != tuned
-            ]
-            self.exact[:, others] = before[:, others]
+        if self.only is not None:
+            tuned = self.exact[:, self.only]
+            self.exact = before
+            self.exact[:, self.only] = tuned
         self.play_by(self.exact)
 
     def play_by(self, logarithms: Logarithms) -> None:
@@ -394,13 +412,19 @@ class Tuner:
         self.table["logarithms"] = np.rint(logarithms)
 
     def tune(self) -> tuple[float, float]:
-        """Take STEPS steps, then average the tables after SKIPPED_STEPS,
-        unless the loss gets greater.
-
-        Returns:
-            The loss, as returned by `check`, of the table at the start, and of the average.
+        """Take BURSTS bursts of steps, and return the loss, as returned by `check`, at the start
+        and at the end.
         """
-        before, begun = self.exact.copy(), self.check()
+        begun = least = self.check()
+        for _ in range(BURSTS):
+            least = self.burst(least)
+        return begun, least
+
+    def burst(self, least: float) -> float:
+        """Take STEPS steps, then average the tables after SKIPPED_STEPS, unless that has a greater
+        loss than `least`, the one of the table at the start. Return the loss of the table kept.
+        """
+        before = self.exact.copy()
         total = np.zeros(self.exact.shape)
         for step in range(STEPS):
             self.step()
@@ -408,16 +432,21 @@ class Tuner:
                 total += self.exact
         self.play_by(total / (STEPS - SKIPPED_STEPS))
         ended = self.check()
-        if ended > begun:
+        if ended > least:
             self.play_by(before)
-        return begun, ended
+            return least
+        return ended
 
     # ---- the pool ----
 
     def attack_on(self, level: int) -> Attack:
         """Draw a search for players that beat the present opponent at a level."""
         kind = self.rng.choice(KINDS)
-        space = Space(kind, self.rng.choice(DELAYS), self.rng.choice(HOLDING))
+        late, interval = self.rng.choice(DELAYS), self.rng.choice(HOLDING)
+        if kind == TURTLE:
+            space = Space("two thresholds", late, interval, is_turtle=True)
+        else:
+            space = Space(kind, late, interval)
         known: list[Player] = []
         for exploiter in self.pool:
             if not exploiter.rival and self.rng.random() < REMEMBERED:
@@ -426,7 +455,7 @@ class Tuner:
 
     def search(self, levels: Sequence[int]) -> list[Exploiter]:
         """Search at some levels, and return the new players that win more
-        than half of their limits.
+        than half of their limits, at all levels that have limits.
         """
         attacks = [self.attack_on(level) for level in levels]
         found: list[Exploiter] = []
@@ -434,8 +463,14 @@ class Tuner:
             attacks, self.processes.map(attacked, attacks), strict=True
         ):
             print(f"  {attack.space} at {attack.level}: {share:.2f}", flush=True)
-            if share > exploiter.limit / 2 and exploiter not in [*self.pool, *found]:
-                found.append(exploiter)
+            if share <= exploiter.limit / 2:
+                continue
+            for level in sorted({attack.level, *LIMITED}):
+                if level < self.lowest:
+                    continue
+                at_level = replace(exploiter, level=level)
+                if at_level not in [*self.pool, *found]:
+                    found.append(at_level)
         return found
 
     def extend(self, found: Sequence[Exploiter]) -> None:
@@ -443,7 +478,7 @@ class Tuner:
         drop those that win least relative to their limits.
         """
         excess = self.shares / self.limits()
-        excess[: len(RIVALS)] = np.inf
+        excess[: self.rivals] = np.inf
         kept = np.sort(np.argsort(-excess, kind="stable")[: MOST_IN_POOL - len(found)])
         self.pool = [self.pool[place] for place in kept] + list(found)
         self.shares = np.append(self.shares[kept], np.zeros(len(found)))
@@ -487,17 +522,24 @@ def main() -> None:
         choices=FIGHTERS,
         help="tune only the adjustments for this fighter, in matches against it",
     )
+    parser.add_argument(
+        "--instant",
+        action="store_true",
+        help=f"tune only the adjustments for the levels from {INSTANT_FROM} on, at these levels",
+    )
     options = parser.parse_args()
     fighter = FIGHTERS.index(options.fighter) if options.fighter else None
     with start_processes(options.workers) as processes:
-        tuner = Tuner(read_pool(), Random(options.seed), processes, options.workers, fighter)
-        levels = cycle(LEVELS_IN_TURN)
+        tuner = Tuner(
+            read_pool(), Random(options.seed), processes, options.workers, fighter, options.instant
+        )
+        levels = cycle([level for level in LEVELS_IN_TURN if level >= tuner.lowest])
         for number in range(options.rounds):
             begin = time.monotonic()
             tuner.check()  # measure the shares by which `extend` drops players
             tuner.extend(tuner.search(list(islice(levels, SEARCHES * options.workers))))
             begun, ended = tuner.tune()
-            write_pool(tuner.pool[len(RIVALS) :])
+            write_pool([*tuner.others, *tuner.pool[tuner.rivals :]])
             TABLE.write_text(source_of(tuner.table))
             seconds = time.monotonic() - begin
             print(
