@@ -240,6 +240,7 @@ def test_the_states_of_one_level_have_simple_players() -> None:
         "simple: one threshold",
         "simple: side loop",
         "simple: table",
+        "simple: turtle",
         "simple: two thresholds",
     }
     assert rules.simple_players(None) == {}
@@ -325,6 +326,7 @@ def test_the_result_states_the_conditions_and_who_played(
         ("duel_simple", ["simple: one threshold"]),
         ("duel_simple", ["simple: side loop"]),
         ("duel_simple", ["simple: table"]),
+        ("duel_simple", ["simple: turtle"]),
         ("duel_simple", ["simple: two thresholds"]),
     ]
     for player in result["players"]:
