@@ -11,7 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-_STRANGE: Final = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\/]')
+STRANGE: Final = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\/]')
+"""Characters that no name of a file can have on every system."""
 _DEVICE: Final = re.compile(
     r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\..*)?", re.IGNORECASE
 )
@@ -154,7 +155,7 @@ def is_portable_name(name: str) -> bool:
         is_plain_name(name)
         and name == name.strip()
         and not name.endswith(".")
-        and not _STRANGE.search(name)
+        and not STRANGE.search(name)
         and not is_device_name(name)
     )
 

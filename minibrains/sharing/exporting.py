@@ -18,7 +18,6 @@ from minibrains.graph.registry import ENTRY_POINT
 from minibrains.graph.workflow import Workflow, dump_json, parse_workflow
 from minibrains.sharing.archive import (
     BRAINS,
-    FORMAT,
     LICENSES,
     LOCK,
     PICTURE,
@@ -26,11 +25,9 @@ from minibrains.sharing.archive import (
     TAPE,
     WORKFLOW,
     ArchiveWriter,
-    Lock,
-    hash_of,
     is_brain_name,
-    recorded_versions,
 )
+from minibrains.sharing.lock import FORMAT, Lock, hash_of, recorded_versions
 from minibrains.software import software
 
 

@@ -27,10 +27,8 @@ from minibrains.sharing.archive import (
     TAPE,
     WORKFLOW,
     ArchiveReader,
-    Lock,
-    hash_of,
-    recorded_versions,
 )
+from minibrains.sharing.lock import Lock, hash_of, recorded_versions
 from minibrains.software import software
 from minibrains.values import parse_json
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from minibrains.errors import MinibrainsError
-from minibrains.files import is_device_name, numbered_paths, sync_folders, timestamped
+from minibrains.files import STRANGE, is_device_name, numbered_paths, sync_folders, timestamped
 
 _LONGEST: Final = 200
 """Longest name in bytes. File names may have 255, and names derived from it, as of run folders, are
 up to 30 longer."""
-_STRANGE: Final = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\]')
 
 
 class BadName(MinibrainsError):
@@ -86,7 +84,7 @@ def inside(folder: Path, name: str) -> Path:
             f"the name {name[:_LONGEST]!r} cannot be used; "
             f"expected at most {_LONGEST} bytes of UTF-8"
         )
-    if _STRANGE.search(name) or not all(map(_is_plain, parts)):
+    if any(map(STRANGE.search, parts)) or not all(map(_is_plain, parts)):
         raise BadName(
             f"the name {name!r} cannot be used; expected folders and a file below {folder.name}/"
         )

@@ -189,10 +189,10 @@ def test_the_best_answer_of_a_cell_gains_weight() -> None:
     lessons = np.zeros(60, LESSON)
     lessons["action"] = np.arange(60) % 3
     lessons["gained"] = np.where(lessons["action"] == 1, 10.0, -5.0)
-    gradient.improve(worth, lessons)
+    gradient.GRADIENT.improve(worth, lessons)
     assert worth[0].argmax() == 1
     assert worth[0].max() == 0
-    assert worth[0].min() >= gradient.LEAST
+    assert worth[0].min() >= gradient.GRADIENT.least
     assert (worth[1] == 0).all(), "nothing was learned about the other cell"
 
 

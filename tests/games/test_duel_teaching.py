@@ -27,7 +27,7 @@ from games.source.duel.native.teacher import (
     teach,
 )
 from games.source.duel.search import teaching
-from games.source.duel.search.teaching import as_source, improve, told_by_facing, weights
+from games.source.duel.search.teaching import GRADIENT, WEIGHTS, as_source, told_by_facing
 from minibrains.files import bundled_dir
 from nodes.actions.sink import ActionTable
 from nodes.fighting.choices import PATIENT, Choice
@@ -94,11 +94,11 @@ def learned(steps: int, seed: int) -> tuple[Worth, list[float]]:
     for step in range(steps):
         matches = list(islice(settings(f"step {step}", 2), 64))
         lessons, results = teach(
-            Teacher(worth, list(NAMES), explores=True), rng.getrandbits(31), matches, weights()
+            Teacher(worth, list(NAMES), explores=True), rng.getrandbits(31), matches, WEIGHTS
         )
         assert (lessons["cell"] < CELLS).all()
         assert (lessons["action"] < ACTIONS).all()
-        improve(worth, lessons)
+        GRADIENT.improve(worth, lessons)
         shares.append(float(won(results).mean()))
     return worth, shares
 

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice, product
 from random import Random
-from typing import Any
 
 import numpy as np
 
@@ -32,22 +31,14 @@ from games.source.duel.native.players import (
     action_numbers,
     play,
 )
-from games.source.duel.native.teacher import Lessons, Worth
 from games.source.duel.search.evolution import shuffled_settings, strength
 from games.source.duel.search.genomes import BUTTONS, Space
+from games.source.duel.search.policy_gradient import PolicyGradient, fading_weights
 
-FULL_WEIGHT, HALF_LIFE, FORGOTTEN = 20, 40.0, 110
-"""In frames after a decision: the weight is 1 up to FULL_WEIGHT, then halves every HALF_LIFE, and
-is 0 from FORGOTTEN on."""
+WEIGHTS = fading_weights(full=20, half_life=40.0, forgotten=110)
+"""The weight of what is gained or lost on each frame after a decision."""
 STEPS, MATCHES_A_STEP = 100, 48
-RATE = 0.3
-"""The learning rate: the change of a logit per point of advantage."""
-MOST_CHANGE = 0.6
-"""The greatest change of a logit in one step."""
-DOUBT = 8.0
-"""The number of neutral decisions with which the advantage of an answer is averaged."""
-LEAST = -6.0
-"""The least logit of a cell, whose greatest is 0, so that every answer is still tried."""
+GRADIENT = PolicyGradient(rate=0.3, most_change=0.6, doubt=8.0, least=-6.0)
 GROUPED = ("jump", "attack", "special", "hit", "block")
 """The statuses of which two have a group of their own in a table."""
 NEAR, FAR = 124, 190
@@ -56,42 +47,54 @@ TRIED, TRIED_AGAIN, AGAIN = 16, 80, 16
 """The number of matches for each way to wait and walk in, and for each of the best AGAIN."""
 
 
-def weights() -> np.ndarray[Any, np.dtype[np.float32]]:
-    """Return the weight of each frame after a decision, f32 [FORGOTTEN]."""
-    frames = np.arange(FORGOTTEN)
-    late = np.maximum(0, frames - FULL_WEIGHT)
-    return np.exp2(-late / HALF_LIFE).astype(np.float32)
-
-
 def palette_of(space: Space) -> list[Answer]:
     """Return the answers of a space: the 44 actions, or walks, guards, attacks, leaps and special
     moves.
     """
     if space.interval:
         return [(Step(name),) for name in action_numbers()]
-    guard, long_guard = Step("DOWN+G", 6), Step("DOWN+G", 20)
+    guard = Step("DOWN+G", 6)
+    long_guard = Step("DOWN+G", 20)
+
+    # walking, guarding, waiting and jumping
     answers: list[Answer] = [
-        (Step("F", 1),), (Step("F", 4),), (Step("F", 18),), (Step("G", 6),), (Step("DOWN+G", 3),),
-        (Step("DOWN+G", 14),), (Step("", 4),), (Step("UP", 4), Step("", 36)),
-        (Step("UP+G", 4), Step("", 36)), (guard, Step("C", 14)),
-    ]  # fmt: skip
+        (Step("F", 1),),
+        (Step("F", 4),),
+        (Step("F", 18),),
+        (Step("G", 6),),
+        (Step("DOWN+G", 3),),
+        (Step("DOWN+G", 14),),
+        (Step("", 4),),
+        (Step("UP", 4), Step("", 36)),
+        (Step("UP+G", 4), Step("", 36)),
+        (guard, Step("C", 14)),
+    ]
+
+    # blows, with a guard after them
     for button in BUTTONS:
         answers.append((Step(button, 3), guard))
         answers.append((Step(f"DOWN+{button}", 3), guard))
     for button in ("Z", "B", "C"):
         answers.append((Step(button, 3), long_guard))
         answers.append((Step("F", 9), Step(button, 3), long_guard))
+
+    # throws
     for button in ("Z", "C"):
         answers.append((Step(f"F+{button}", 2), long_guard))
         answers.append((Step(f"F+{button}", 2), guard))
         answers.append((Step("F", 6), Step(f"F+{button}", 2)))
+
+    # leaps
     for frames in (14, 20, 26, 31):
         for button in ("B", "C", "Y"):
-            answers.append((Step("UP+F", 4), Step("", frames), Step(button, 3), Step("DOWN+G", 5)))
+            leap = (Step("UP+F", 4), Step("", frames))
+            answers.append((*leap, Step(button, 3), Step("DOWN+G", 5)))
+
+    # special moves
     for button in ("X", "Z"):
         quarter = (Step("DOWN", 2), Step("DOWN+F", 2), Step(f"F+{button}", 3))
         answers.append((*quarter, Step("F", 6)))
-        answers.append((*quarter, Step("DOWN+G", 20)))
+        answers.append((*quarter, long_guard))
     rising = (Step("F", 2), Step("DOWN", 2), Step("DOWN+F+Z", 3))
     answers.append((*rising, guard))
     answers.append((*rising, Step("DOWN+G", 30)))
@@ -113,8 +116,8 @@ def learned_table(space: Space, level: int, name: str) -> Player:
     matches = shuffled_settings(f"{name} gradient", level)
     for _ in range(STEPS):
         coming = list(islice(matches, MATCHES_A_STEP))
-        lessons, _ = draw_answers(table, palette, worth, rng.getrandbits(31), coming, weights())
-        improve(worth, lessons)
+        lessons, _ = draw_answers(table, palette, worth, rng.getrandbits(31), coming, WEIGHTS)
+        GRADIENT.improve(worth, lessons)
     best = [palette[number] for number in worth.argmax(axis=1)]
     return with_best_waiting(space, level, name, replace(table, answers=tuple(best)))
 
@@ -176,22 +179,3 @@ def drawn_table(space: Space, rng: Random) -> Player:
         height_edge=rng.randint(20, 60),
         status_groups=tuple(groups),
     )
-
-
-def improve(worth: Worth, lessons: Lessons) -> None:
-    """Take one step of the policy gradient.
-
-    Args:
-        worth: The logits, f32 [cells, answers], which are changed in place.
-        lessons: The decisions with their returns.
-    """
-    cell, action = lessons["cell"].astype(int), lessons["action"].astype(int)
-    counts = np.zeros(worth.shape)
-    gained = np.zeros(worth.shape)
-    np.add.at(counts, (cell, action), 1.0)
-    np.add.at(gained, (cell, action), lessons["gained"])
-    average = gained.sum(1, keepdims=True) / np.maximum(1.0, counts.sum(1, keepdims=True))
-    advantage = (gained - counts * average) / (counts + DOUBT)
-    worth += np.clip(RATE * advantage, -MOST_CHANGE, MOST_CHANGE)
-    worth -= worth.max(1, keepdims=True)
-    np.maximum(worth, LEAST, out=worth)

@@ -24,52 +24,19 @@ from games.source.duel import fighters
 from games.source.duel.counting import wilson
 from games.source.duel.matches import settings
 from games.source.duel.native.players import action_numbers, won
-from games.source.duel.native.teacher import ACTIONS, BANDS, CELLS, Lessons, Teacher, Worth, teach
+from games.source.duel.native.teacher import ACTIONS, BANDS, CELLS, Teacher, Worth, teach
 from games.source.duel.search.evolution import shuffled_settings
+from games.source.duel.search.policy_gradient import PolicyGradient, fading_weights
 from minibrains.files import bundled_dir
 from nodes.actions.sink import ActionTable
 from nodes.fighting.strategist import CASES, NEARER_THAN, STAY_LOW
 
 CHOICES = Path(__file__).resolve().parents[4] / "nodes/fighting/choices.py"
 LEVEL = 4
-FULL_WEIGHT, HALF_LIFE, FORGOTTEN = 50, 35.0, 130
-"""In frames after a decision: the weight is 1 up to FULL_WEIGHT, then halves every HALF_LIFE, and
-is 0 from FORGOTTEN on."""
+WEIGHTS = fading_weights(full=50, half_life=35.0, forgotten=130)
+"""The weight of what is gained or lost on each frame after a decision."""
 MATCHES_A_STEP = 256
-RATE = 0.2
-"""The learning rate: the change of a logit per point of advantage."""
-MOST_CHANGE = 0.5
-"""The greatest change of a logit in one step."""
-DOUBT = 8.0
-"""The number of neutral decisions with which the advantage of an action is averaged."""
-LEAST = -7.0
-"""The least logit of a cell, whose greatest is 0, so that every action is still tried."""
-
-
-def weights() -> np.ndarray[tuple[int], np.dtype[np.float32]]:
-    """Return the weight of each frame after a decision, f32 [FORGOTTEN]."""
-    frames = np.arange(FORGOTTEN)
-    late = np.maximum(0, frames - FULL_WEIGHT)
-    return np.exp2(-late / HALF_LIFE).astype(np.float32)
-
-
-def improve(worth: Worth, lessons: Lessons) -> None:
-    """Take one step of the policy gradient.
-
-    Args:
-        worth: The logits, f32 [CELLS, ACTIONS], which are changed in place.
-        lessons: The decisions with their returns.
-    """
-    cell, action = lessons["cell"].astype(int), lessons["action"].astype(int)
-    counts = np.zeros((CELLS, ACTIONS))
-    gained = np.zeros((CELLS, ACTIONS))
-    np.add.at(counts, (cell, action), 1.0)
-    np.add.at(gained, (cell, action), lessons["gained"])
-    average = gained.sum(1, keepdims=True) / np.maximum(1.0, counts.sum(1, keepdims=True))
-    advantage = (gained - counts * average) / (counts + DOUBT)
-    worth += np.clip(RATE * advantage, -MOST_CHANGE, MOST_CHANGE)
-    worth -= worth.max(1, keepdims=True)
-    np.maximum(worth, LEAST, out=worth)
+GRADIENT = PolicyGradient(rate=0.2, most_change=0.5, doubt=8.0, least=-7.0)
 
 
 def told_by_facing() -> dict[int, str]:
@@ -135,12 +102,12 @@ def main() -> None:
         drawn = shuffled_settings(f"teaching {rng.random()}", LEVEL)
         matches = list(islice(drawn, MATCHES_A_STEP))
         student = Teacher(worth, list(names), explores=True)
-        lessons, results = teach(student, rng.getrandbits(31), matches, weights())
-        improve(worth, lessons)
+        lessons, results = teach(student, rng.getrandbits(31), matches, WEIGHTS)
+        GRADIENT.improve(worth, lessons)
         steps.set_postfix(wins=f"{won(results).mean():.2f}")
     CHOICES.write_text(as_source(worth, names))
     fresh = list(islice(settings("taught", LEVEL), 300))
-    _, results = teach(Teacher(worth, list(names)), 1, fresh, weights())
+    _, results = teach(Teacher(worth, list(names)), 1, fresh, WEIGHTS)
     wins = int(won(results).sum())
     low, high = wilson(wins, len(fresh))
     print(f"the rules win {wins} of {len(fresh)} at level {LEVEL}, {low:.1%} to {high:.1%}")

@@ -54,6 +54,7 @@ from games.source.duel.search.evolution import (
 from games.source.duel.search.exploits import best_of, immigrants
 from games.source.duel.search.finals import LIMITED, LIMITED_FROM, MOST
 from games.source.duel.search.genomes import TURTLE, Space, kind_of
+from games.source.duel.search.policy_gradient import fading_weights
 
 POOL = Path(__file__).resolve().parent / "pool.jsonl"
 LEVELS_IN_TURN = (6, 8, 10, 4, 5, 6, 8, 10, 4, 7, 6, 8, 10, 4, 9)
@@ -187,9 +188,7 @@ def write_pool(pool: Sequence[Exploiter]) -> None:
 
 def weights() -> np.ndarray[Any, np.dtype[np.float32]]:
     """Return the weight of each frame after a choice, f32 [FORGOTTEN]."""
-    frames = np.arange(FORGOTTEN)
-    late = np.maximum(0, frames - FULL_WEIGHT)
-    counted: np.ndarray[Any, np.dtype[np.float32]] = np.exp2(-late / HALF_LIFE).astype(np.float32)
+    counted = fading_weights(FULL_WEIGHT, HALF_LIFE, FORGOTTEN)
     counted[:2] = 0.0
     return counted
 
