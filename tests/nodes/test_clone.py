@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 import safetensors
+from pyarrow import parquet
 
 from minibrains import Episode
 from minibrains.brain_file import read_header
@@ -32,9 +33,6 @@ from nodes.vision.frames import Crop, FrameStack, FrameStackBrain, Resize
 from tests.support.command import Command
 from tests.support.data_sets import ACTIONS
 from tests.support.fights import COLORS, NAME, SMALL, clone, info, match, write_fights
-
-parquet = pytest.importorskip("pyarrow.parquet")
-pytest.importorskip("matplotlib")
 
 ROOT = Path(__file__).parents[2]
 

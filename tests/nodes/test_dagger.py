@@ -16,8 +16,6 @@ from minibrains import Episode, MinibrainsError
 from minibrains.testing import ScratchHost, opened
 from nodes.learning.dagger import DaggerRounds
 
-pytest.importorskip("pyarrow.parquet")
-
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

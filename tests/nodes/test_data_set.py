@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from minibrains.errors import DataError
 from minibrains.games.splits import HELD_BACK, Splits
@@ -25,9 +27,6 @@ from nodes.learning.data_set import (
     encode_picture,
 )
 from tests.support.data_sets import ACTIONS, INFO, picture, samples, write
-
-parquet: Any = pytest.importorskip("pyarrow.parquet")
-
 
 Change = Callable[[dict[str, Any], dict[str, Any]], None]
 """Changes the columns and the metadata of a file."""
@@ -68,8 +67,9 @@ def test_its_columns_are_arrays(tmp_path: Path) -> None:
 def test_hugging_face_opens_it_with_its_pictures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    datasets = pytest.importorskip("datasets")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")  # it is read by the import
+    import datasets
+
     write(tmp_path / "data")
     write(tmp_path / "data", episode=1, outcome="lost")
     DataSet(tmp_path / "data").write_card()
@@ -206,8 +206,6 @@ def test_wrong_samples_are_not_written(
 
 def _changed(path: Path, change: Change) -> Path:
     """Write the file again with other columns or metadata."""
-    import pyarrow
-
     table = parquet.read_table(path)
     columns = table.to_pydict()
     about = json.loads(table.schema.metadata[b"minibrains"])
@@ -264,8 +262,6 @@ def test_a_damaged_file_is_named_with_its_row(tmp_path: Path, change: Change, me
 
 
 def test_a_file_of_somebody_else_is_named(tmp_path: Path) -> None:
-    import pyarrow
-
     parquet.write_table(pyarrow.table({"a": [1]}), tmp_path / "a.parquet")
     with pytest.raises(DataError, match=r"a\.parquet has no metadata of Minibrains; expected"):
         DataSet(tmp_path).episodes()

@@ -23,8 +23,6 @@ from tests.support.command import Command
 from tests.support.data_sets import TABLE
 from tests.support.fights import COLORS, NAME, SMALL, write_fights
 
-pytest.importorskip("pyarrow")
-
 
 @pytest.fixture(autouse=True)
 def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -26,8 +26,6 @@ from nodes.learning.data_set import NONE, DataSet, EpisodeInfo, Sample
 from nodes.learning.writer import SampleWriter
 from tests.support.command import Command
 
-pytest.importorskip("pyarrow")
-
 TABLE = ActionTable.load(bundled_dir("models") / "action_table/sf2.safetensors")
 START = EpisodeStart("Duel-Genesis", "ab" * 20, "Level4.KazeVsBron", "cd" * 32, 3, {"seed": 9})
 DONE = {"ended": "done", "won": True, "drawn": False, "score": 2.0, "ticks": 40}

@@ -396,7 +396,6 @@ def _ray_cluster() -> Iterator[tuple[dict[str, str], int]]:
     """A Ray cluster of this machine with two CPUs:
     the environment in which `$RAY_TEST` is its address, and its process group.
     """
-    pytest.importorskip("ray")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
