@@ -168,6 +168,12 @@ def parser() -> argparse.ArgumentParser:
         help="number of episodes, the same ones for each player",
     )
     evaluate.add_argument(
+        "--baselines",
+        metavar="N",
+        type=_count,
+        help="the game's own baselines play only the first N episodes (default: all)",
+    )
+    evaluate.add_argument(
         "--opponents",
         metavar="GROUP[/NAME]",
         help="play against these opponents at pad 2: training, held_back, '*'",

@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import Any, Final
 
 from minibrains.errors import RunError
-from minibrains.evaluation.statistics import sign_test, wilson
+from minibrains.evaluation.statistics import paired_difference, sign_test, wilson
 from minibrains.games.splits import HELD_BACK
 from minibrains.software import machine, software
 
@@ -116,17 +116,27 @@ def compare(mine: Mapping[int, Row], theirs: Mapping[int, Row]) -> dict[str, Any
 
     Returns:
         `pairs`: the number of pairs; `better`: of those that only the first player won; `worse`: of
-        those that only the second won; `p`: the p-value of the sign test.
+        those that only the second won; `p`: the p-value of the sign test; `difference`: the first
+        player's share of wins minus that of the second, with its interval `low` to `high`.
     """
     pairs: dict[tuple[object, object], int] = {}
     for index in sorted(mine.keys() & theirs, reverse=True):
         pairs[_trajectory(mine[index]), _trajectory(theirs[index])] = index
-    better = worse = 0
+    wins: Counter[tuple[bool, bool]] = Counter()
     for index in pairs.values():
-        won, they_won = outcome(mine[index]) == "won", outcome(theirs[index]) == "won"
-        better += won and not they_won
-        worse += they_won and not won
-    return {"pairs": len(pairs), "better": better, "worse": worse, "p": sign_test(better, worse)}
+        wins[outcome(mine[index]) == "won", outcome(theirs[index]) == "won"] += 1
+    both, neither = wins[True, True], wins[False, False]
+    better, worse = wins[True, False], wins[False, True]
+    low, high = paired_difference(both, better, worse, neither)
+    return {
+        "pairs": len(pairs),
+        "better": better,
+        "worse": worse,
+        "p": sign_test(better, worse),
+        "difference": round((better - worse) / max(len(pairs), 1), 6),
+        "low": round(low, 6),
+        "high": round(high, 6),
+    }
 
 
 def compared(
@@ -224,6 +234,11 @@ def describe(result: Mapping[str, Any]) -> str:
         "exact two-sided sign test of those"
     )
     for section in sections:
+        mine, *others = section["players"]
+        for player in others:
+            if "against" in player["roles"]:
+                lines.append(_difference(mine, player))
+    for section in sections:
         why = _why_left_out(section["protocol"])
         for player in section["players"]:
             for name in player["left_out"]:
@@ -263,6 +278,16 @@ def _line(player: Mapping[str, Any], width: int) -> str:
     return line.rstrip()
 
 
+def _difference(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
+    """Return a sentence about the difference of two players in pairs of episodes."""
+    pair = theirs["paired"]
+    points = [f"{100 * pair[name]:+.1f}" for name in ("difference", "low", "high")]
+    return (
+        f"{mine['name']} minus {label(theirs)}: {points[0]} points in {pair['pairs']} pairs, "
+        f"95 % interval {points[1]} to {points[2]}"
+    )
+
+
 def headline(result: Mapping[str, Any]) -> str:
     """Return the conditions in one line."""
     protocol = result["protocol"]
@@ -270,9 +295,12 @@ def headline(result: Mapping[str, Any]) -> str:
     if protocol["only"] != "*":
         only = f", {protocol['only']}"
     episodes = "1 episode" if result["episodes"] == 1 else f"{result['episodes']} episodes"
+    baselines = ""
+    if result["baseline_episodes"] is not None:
+        baselines = f" (baselines: {result['baseline_episodes']})"
     return (
         f"{protocol['game']}, split {protocol['split']}{only} ({len(protocol['states'])} states), "
-        f"{episodes} each, seed {protocol['seed']}"
+        f"{episodes} each{baselines}, seed {protocol['seed']}"
     )
 
 

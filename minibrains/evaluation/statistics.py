@@ -1,4 +1,4 @@
-"""The two statistics that players are compared by."""
+"""The statistics that players are compared by."""
 
 from __future__ import annotations
 
@@ -66,3 +66,48 @@ def sign_test(better: int, worse: int) -> float:
     if total:
         return min(1.0, tail / (1 << total - 1))
     return 1.0
+
+
+def paired_difference(both: int, better: int, worse: int, neither: int) -> tuple[float, float]:
+    """Return a 95 % confidence interval for the difference of two shares of wins in pairs of games.
+
+    Source: R. G. Newcombe, Improved confidence intervals for the difference between binomial
+    proportions based on paired data, Statistics in Medicine 17 (1998), 2635-2650, method 10.
+
+    Args:
+        both: The number of pairs that both players won.
+        better: The number of pairs that only the first player won.
+        worse: The number of pairs that only the second player won.
+        neither: The number of pairs that neither won.
+
+    Returns:
+        The lower and the upper bound of the first player's share minus that of the second, within
+        -1 and 1; (-1, 1) if there are no pairs.
+
+    Example:
+        >>> low, high = paired_difference(36, 12, 2, 0)
+        >>> round(low, 4), round(high, 4)
+        (0.0569, 0.3404)
+    """
+    pairs = both + better + worse + neither
+    if not pairs:
+        return -1.0, 1.0
+    first, second = both + better, both + worse
+    low, high = wilson(first, pairs)
+    their_low, their_high = wilson(second, pairs)
+    below, above = first / pairs - low, high - first / pairs
+    their_below, their_above = second / pairs - their_low, their_high - second / pairs
+
+    # how closely wins go together, after a correction for continuity
+    spread = first * (pairs - first) * second * (pairs - second)
+    together = both * neither - better * worse
+    if together > 0:
+        together = max(together - pairs / 2, 0)
+    correlation = 0.0
+    if spread:
+        correlation = together / sqrt(spread)
+
+    difference = (better - worse) / pairs
+    down = below**2 - 2 * correlation * below * their_above + their_above**2
+    up = above**2 - 2 * correlation * above * their_below + their_below**2
+    return difference - sqrt(max(down, 0.0)), difference + sqrt(max(up, 0.0))

@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from tqdm import tqdm
 
@@ -36,6 +36,9 @@ from server.commands.interrupt import stop_on_interrupt
 from server.commands.workflow_arguments import read_registry, read_spec
 from server.terminal import printable, tell
 
+CHOSEN: Final = frozenset({"evaluated", "against"})
+"""The roles of the players that the command names; the others are the game's own baselines."""
+
 
 @dataclass(frozen=True)
 class _Section:
@@ -55,22 +58,21 @@ def main(arguments: argparse.Namespace) -> int:
     for section in sections:
         players.extend(section.players)
     out = Path(arguments.out)
-    requested = range(arguments.episodes)
     rows_of: dict[str, Rows] = {}
     for player in players:
         rows_of[player.key] = Rows(out / "episodes" / f"{player.title}.jsonl", player.identity)
     if _play(arguments, players, rows_of, out):
-        _say_stopped(arguments, rows_of, out)
+        _say_stopped(arguments, players, rows_of, out)
         return STOPPED
 
     # the rows that count: the file of a player may have more episodes than are requested now
     counted: dict[str, dict[int, dict[str, Any]]] = {}
     failed: list[str] = []
-    for key, rows in rows_of.items():
-        counted[key] = {}
-        for index in requested:
-            row = rows.episodes[index]
-            counted[key][index] = row
+    for player in players:
+        counted[player.key] = {}
+        for index in _requested(arguments, player):
+            row = rows_of[player.key].episodes[index]
+            counted[player.key][index] = row
             if outcome(row) == "failed":
                 failed.append(row["error"])
 
@@ -78,7 +80,10 @@ def main(arguments: argparse.Namespace) -> int:
     result = _result(arguments, rules, sections, counted)
     if look is not None:
         result["look"] = look.as_json()
-    stem = f"{players[0].name}-{players[0].protocol.split}-{arguments.episodes}-{_tag(players)}"
+    count = str(arguments.episodes)
+    if arguments.baselines is not None:
+        count += f"-{arguments.baselines}"
+    stem = f"{players[0].name}-{players[0].protocol.split}-{count}-{_tag(players)}"
     json_file, chart_file = out / f"{stem}.json", out / f"{stem}.png"
     row_files = [str(rows.path) for rows in rows_of.values()]
     result["files"] = {"json": str(json_file), "png": str(chart_file), "episodes": row_files}
@@ -95,13 +100,32 @@ def main(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def _say_stopped(arguments: argparse.Namespace, rows_of: dict[str, Rows], out: Path) -> None:
+def _requested(arguments: argparse.Namespace, player: Player) -> range:
+    """Return the numbers of the episodes that a player plays."""
+    if arguments.baselines is None or not CHOSEN.isdisjoint(player.roles):
+        return range(arguments.episodes)
+    return range(min(arguments.baselines, arguments.episodes))
+
+
+def _missing(
+    arguments: argparse.Namespace, players: list[Player], rows_of: dict[str, Rows]
+) -> list[list[int]]:
+    """Return for each player the numbers of the episodes that are still to be played."""
+    missing: list[list[int]] = []
+    for player in players:
+        known = rows_of[player.key].episodes
+        requested = _requested(arguments, player)
+        missing.append([index for index in requested if index not in known])
+    return missing
+
+
+def _say_stopped(
+    arguments: argparse.Namespace, players: list[Player], rows_of: dict[str, Rows], out: Path
+) -> None:
     """Tell how many episodes are kept; the same command resumes from there."""
-    requested = range(arguments.episodes)
-    there = 0
-    for rows in rows_of.values():
-        there += len(rows.episodes.keys() & set(requested))
-    stopped = f"stopped; {there} of {len(rows_of) * len(requested)} episodes are kept in {out}"
+    whole = sum(len(_requested(arguments, player)) for player in players)
+    there = whole - sum(map(len, _missing(arguments, players, rows_of)))
+    stopped = f"stopped; {there} of {whole} episodes are kept in {out}"
     message = f"{stopped}; the same command resumes from there"
     if arguments.json:
         print(json.dumps({"error": {"message": message}}))
@@ -151,7 +175,7 @@ def _record_look(
     compared: list[Player] = []
     for section in sections:
         for player in section.players:
-            if not {"evaluated", "against"}.isdisjoint(player.roles):
+            if not CHOSEN.isdisjoint(player.roles):
                 compared.append(player)
     return record_look(splits.path.parent, compared, arguments.episodes)
 
@@ -193,6 +217,7 @@ def _result(
             {
                 "protocol": section.protocol.as_json(),
                 "episodes": arguments.episodes,
+                "baseline_episodes": arguments.baselines,
                 "players": players,
             }
         )
@@ -207,12 +232,8 @@ def _play(
     arguments: argparse.Namespace, players: list[Player], rows_of: dict[str, Rows], out: Path
 ) -> bool:
     """Play the missing episodes; return True if that was stopped."""
-    requested = range(arguments.episodes)
-    missing: list[list[int]] = []
-    for player in players:
-        episodes = rows_of[player.key].episodes
-        missing.append([index for index in requested if index not in episodes])
-    whole = len(players) * arguments.episodes
+    missing = _missing(arguments, players, rows_of)
+    whole = sum(len(_requested(arguments, player)) for player in players)
     form = "{desc} {bar} {n_fmt}/{total_fmt} {elapsed}<{remaining}{postfix}"
     ends: Counter[str] = Counter()
     with tqdm(

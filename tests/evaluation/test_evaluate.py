@@ -27,7 +27,7 @@ from PIL import Image
 from minibrains.errors import MinibrainsError
 from minibrains.evaluation.report import compare, describe, figures, judge
 from minibrains.evaluation.rules import read_rules
-from minibrains.evaluation.statistics import sign_test, wilson
+from minibrains.evaluation.statistics import paired_difference, sign_test, wilson
 from minibrains.files import bundled_dir
 from nodes.language.lora import LoraAdapter
 from server import cli
@@ -78,6 +78,25 @@ def test_both_numbers_as_they_stand_in_books() -> None:
     assert wilson(0, 0) == (0, 1)
     assert sign_test(9, 1) == 0.021484375
     assert 0 < sign_test(1000, 0) < 1e-300
+
+
+@given(st.tuples(*[st.integers(0, 300)] * 4).filter(sum))
+def test_the_interval_of_a_difference_is_around_it_and_turns_with_the_players(
+    counts: tuple[int, int, int, int],
+) -> None:
+    both, better, worse, neither = counts
+    low, high = paired_difference(both, better, worse, neither)
+    difference = (better - worse) / sum(counts)
+    assert -1 - 1e-9 <= low <= difference + 1e-9
+    assert difference - 1e-9 <= high <= 1 + 1e-9
+    turned = paired_difference(both, worse, better, neither)
+    assert turned == pytest.approx((-high, -low), abs=1e-9)
+
+
+def test_pairs_that_go_together_tell_more_about_a_difference() -> None:
+    apart = paired_difference(both=25, better=30, worse=20, neither=25)
+    together = paired_difference(both=50, better=10, worse=0, neither=40)
+    assert apart[0] < 0 < together[0]
 
 
 # -- what counts
@@ -142,7 +161,16 @@ def test_pairs_that_differ_are_counted_by_side_and_repeated_ones_once() -> None:
         mine.append(_row(won=won, trajectory=str(len(mine))))
         theirs.append(_row(won=they_won, trajectory=str(len(theirs))))
     repeated = compare(dict(enumerate([*mine, mine[1]])), dict(enumerate([*theirs, theirs[1]])))
-    assert repeated == {"pairs": 5, "better": 2, "worse": 1, "p": 1.0}
+    low, high = paired_difference(both=1, better=2, worse=1, neither=1)
+    assert repeated == {
+        "pairs": 5,
+        "better": 2,
+        "worse": 1,
+        "p": 1.0,
+        "difference": 0.2,
+        "low": round(low, 6),
+        "high": round(high, 6),
+    }
 
 
 def test_a_win_by_the_clock_is_counted_apart() -> None:
@@ -339,6 +367,30 @@ def test_the_result_states_the_conditions_and_who_played(
     with Image.open(folder / result["files"]["png"]) as picture:
         assert picture.width == 1600
         assert len(picture.convert("RGB").getcolors(1 << 20) or ()) > 50
+
+
+def test_the_baselines_may_play_fewer_episodes(
+    four: tuple[Path, dict[str, Any], str], with_baselines: Path, evaluate: Evaluate
+) -> None:
+    shutil.copy(four[0] / "other.json", with_baselines)
+    for file in four[0].glob("evaluations/episodes/other-*.jsonl"):
+        shutil.copy(file, with_baselines / "evaluations/episodes")
+    arguments = ("duel_expert", *LEVEL4, "5", "--baselines", "2", "--against", "other.json")
+    done = evaluate(with_baselines, *arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    counts = {player["name"]: player["n"] for player in result["players"]}
+    assert counts == {
+        "duel_expert": 5,
+        "other": 5,
+        "duel_nothing": 2,
+        "duel_random": 2,
+        "sf2_scripted": 2,
+        "duel_simple": 2,
+    }
+    text = describe(result)
+    assert "5 episodes each (baselines: 2), seed 0" in text
+    assert "duel_expert minus other (against): +0.0 points in 5 pairs, 95 % interval " in text
 
 
 def test_episode_by_episode_everybody_has_the_same_start(
