@@ -47,7 +47,6 @@ BITS = {
 TRACED = ("agent_x", "enemy_x", "agent_hp", "enemy_hp")
 PAD_CPU, PAD_PAD, CPU_CPU = 0, 1, 2
 CHARACTERS = STAGES = 4
-"""The health of a fighter that is knocked out."""
 MOVES = (
     "none", "X", "Y", "Z", "A", "B", "C", "down X", "down Y", "down Z", "down A", "down B",
     "down C", "air X", "air Y", "air Z", "air A", "air B", "air C", "throw", "projectile", "rising",

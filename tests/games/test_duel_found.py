@@ -1,0 +1,20 @@
+"""The players that people have found: the file can be read, and they are of the classes searched."""
+
+from __future__ import annotations
+
+from games.source.duel.search.finals import MOST
+from games.source.duel.search.found import Task, class_of, found, wins_of
+from games.source.duel.search.genomes import kind_of
+
+
+def test_the_players_play_without_the_patch() -> None:
+    players = found()
+    assert len(players) > 80
+    assert {kind_of(player) for player in players} < MOST.keys()
+    assert not any("own status" in class_of(player) for player in players)
+
+
+def test_the_table_that_breaks_the_limit_at_level_10_wins_there() -> None:
+    table = next(player for player in found() if player.height_edge == 33 and player.late == 12)
+    assert class_of(table) == "table, late"
+    assert wins_of(Task(table, 10, "a test", 60)) > 5
