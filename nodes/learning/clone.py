@@ -479,7 +479,7 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
             brain.save,
             path,
             title=self.title or self.name,
-            made_by=f"python -m server run {workflow.name}",
+            made_by=workflow.command or f"python -m server run {workflow.name}",
             workflow=workflow.name,
             workflow_sha256=workflow.sha256,
             data={

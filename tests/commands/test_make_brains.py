@@ -13,7 +13,8 @@ from minibrains import Run, RunSpec
 from minibrains.brain_file import read_header
 from minibrains.files import bundled_dir
 from server.cli import main
-from server.commands.make_brains import FROM_WORKFLOWS, MAKERS, duel_tiles
+from server.commands.make_brains import FROM_WORKFLOWS, MAKERS, TRAINED, duel_tiles
+from tests.support.paths import ROOT
 
 MODELS = bundled_dir("models")
 SLOW = "tile_codebook/duel.safetensors"
@@ -67,7 +68,19 @@ def test_the_command_in_the_header_of_a_brain_makes_it(
 
 def test_every_shipped_brain_has_a_maker() -> None:
     files = [path.relative_to(MODELS).as_posix() for path in MODELS.rglob("*.safetensors")]
-    assert sorted(files) == sorted([*MAKERS, *FROM_WORKFLOWS])
+    assert sorted(files) == sorted([*MAKERS, *FROM_WORKFLOWS, *TRAINED])
+
+
+def test_a_trained_brain_is_named_with_the_page_that_says_how(
+    minibrains: Callable[..., Any],
+) -> None:
+    for name, page in TRAINED.items():
+        done = minibrains("make-brains", name)
+        assert done.returncode == 2
+        assert done.stderr.strip().endswith(f"{name} is trained for a while; {page} says how")
+        assert (ROOT / page).is_file()
+        metadata = read_header(MODELS / name).metadata
+        assert metadata["made_by"] in (ROOT / page).read_text()
 
 
 def test_a_brain_that_a_workflow_makes_names_it_in_its_header() -> None:

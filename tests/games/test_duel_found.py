@@ -1,4 +1,4 @@
-"""The players that people have found: the file can be read, and they are of the classes searched."""
+"""The players that people have found can be played, and are of the classes of the search."""
 
 from __future__ import annotations
 

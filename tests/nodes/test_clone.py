@@ -89,10 +89,12 @@ def test_the_brain_says_what_it_comes_from(tmp_path: Path, home: Path) -> None:
     write_fights()
     host = _train(clone(license="MIT", title="Squares"), tmp_path)
     header = read_header(home / "models/policy_head/small.safetensors")
-    about = {name: header.metadata[name] for name in ("title", "license", "workflow_sha256")}
+    names = ("title", "license", "made_by", "workflow_sha256")
+    about = {name: header.metadata[name] for name in names}
     assert about == {
         "title": "Squares",
         "license": "MIT",
+        "made_by": host.workflow.command or f"python -m server run {host.workflow.name}",
         "workflow_sha256": host.workflow.sha256,
     }
     data = json.loads(header.metadata["data"])

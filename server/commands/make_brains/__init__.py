@@ -1,7 +1,8 @@
 """The command `make-brains`: rebuild the shipped brains byte for byte.
 
 Most are made by functions here. Those that are learned from games come from shipped workflows, as a
-user's own brains do.
+user's own brains do. Networks are trained for longer than this command should take, by workflows
+too; it names them.
 """
 
 from __future__ import annotations
@@ -57,6 +58,11 @@ FROM_WORKFLOWS: Mapping[str, WorkflowBrain] = {
 }
 """File in models/ -> the workflow that makes it."""
 
+TRAINED: Mapping[str, str] = {
+    "policy_head/duel.safetensors": "docs/training.md",
+}
+"""File in models/ -> the page that says how it was trained."""
+
 
 def main(arguments: argparse.Namespace) -> int:
     """Make the named brains, or all of them, and print the SHA-256 of each.
@@ -66,6 +72,8 @@ def main(arguments: argparse.Namespace) -> int:
     known = [*MAKERS, *FROM_WORKFLOWS]
     names = [present_name(name) for name in arguments.names or known]
     for name in names:
+        if name in TRAINED:
+            raise MinibrainsError(f"{name} is trained for a while; {TRAINED[name]} says how")
         if name not in known:
             hint = suggest(name, known) or f"Expected some of {', '.join(known)}"
             raise MinibrainsError(f"there is no shipped brain {name!r} to make. {hint}")
