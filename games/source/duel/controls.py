@@ -57,7 +57,7 @@ def with_pictures(nodes: Nodes, entry: Mapping[str, Any]) -> Nodes:
     """
     eyes = nodes["fighters"]
     instead = {**entry, "in": {"frame": "console.frame"}, "when": eyes["when"]}
-    return {**nodes, "instead": instead, "fighters": {**eyes, "in": {"frame": "instead.out"}}}
+    return {**nodes, "instead": instead, "fighters": {**eyes, "in": {"frame": "instead.frame"}}}
 
 
 def with_chance(nodes: Nodes, brain: str) -> Nodes:

@@ -98,10 +98,13 @@ class Space:
         """Draw the steps of a projectile or a rising attack."""
         ways = rng.choice((("DOWN", "DOWN+F", "F"), ("F", "DOWN", "DOWN+F")))
         frames = rng.randint(1, 4)
-        before = [Step(self.to_pad(way), frames) for way in ways[:2]]
-        punch = joined(ways[2], rng.choice(PUNCHES))
-        blow = Step(self.to_pad(punch), rng.randint(1, 4))
-        return (*before, blow)
+        first, second, last = ways
+        punch = joined(last, rng.choice(PUNCHES))
+        return (
+            Step(self.to_pad(first), frames),
+            Step(self.to_pad(second), frames),
+            Step(self.to_pad(punch), rng.randint(1, 4)),
+        )
 
     def answer(self, rng: Random) -> Answer:
         """Draw a few steps: a move and a pause, a single direction, or any steps."""
@@ -173,12 +176,17 @@ class Space:
             return self.table(rng, palette)
         count = 1 if self.kind == "one threshold" else 2
         answers = self.answers(rng, 2**count)
-        conditions = [condition(rng) for _ in range(count)]
+        conditions: list[Condition] = []
+        for _ in range(count):
+            conditions.append(condition(rng))
         return self.rule(answers, conditions)
 
     def answers(self, rng: Random, count: int) -> list[Answer]:
         """Draw some answers."""
-        return [self.answer(rng) for _ in range(count)]
+        answers: list[Answer] = []
+        for _ in range(count):
+            answers.append(self.answer(rng))
+        return answers
 
     def loop(self, steps: Answer) -> Player:
         """Return a loop of these steps."""
@@ -219,7 +227,9 @@ class Space:
             for group in range(STATUS_GROUPS):
                 answers += [in_group[group]] * HEIGHT_BANDS
         statuses = rng.sample(range(len(STATUSES)), rng.randint(1, 2))
-        groups = [int(status in statuses) for status in range(len(STATUSES))]
+        groups = [0] * len(STATUSES)
+        for status in statuses:
+            groups[status] = 1
         table = self.table(rng, usual)
         return replace(table, answers=tuple(answers), status_groups=tuple(groups))
 
@@ -267,7 +277,10 @@ class Space:
         place = rng.randrange(len(answers))
         if player.kind == "table" and what < 0.5:
             old, new = answers[place], self.changed_answer(rng, answers[place])
-            return replace(player, answers=tuple(new if one == old else one for one in answers))
+            for index, answer in enumerate(answers):
+                if answer == old:
+                    answers[index] = new
+            return replace(player, answers=tuple(answers))
         if player.kind == "loop" or what < 0.75:
             answers[place] = self.changed_answer(rng, answers[place])
         elif what < 0.9:
@@ -285,7 +298,9 @@ class Space:
             cut = rng.randint(1, len(first))
             steps = first[:cut] + second[rng.randrange(len(second)) :]
             return self.loop(steps[:MOST_STEPS])
-        answers = [rng.choice(pair) for pair in zip(one.answers, other.answers, strict=True)]
+        answers: list[Answer] = []
+        for pair in zip(one.answers, other.answers, strict=True):
+            answers.append(rng.choice(pair))
         return replace(one, answers=tuple(answers))
 
     def widened(self, rng: Random, player: Player) -> Player:

@@ -173,7 +173,7 @@ def best_drawn(
     limits = sizes(space)
     cards: list[Card] = []
     for _ in range(DRAWN):
-        cards.append(tuple(rng.randrange(size) for size in limits))
+        cards.append(tuple(map(rng.randrange, limits)))
     players = [player_of(space, card) for card in cards]
     results = play(players, list(islice(matches, FEWEST)))
     best = max(range(DRAWN), key=lambda number: score(results[number]))
