@@ -25,6 +25,7 @@ WITH_AN_EMULATOR = ("games/test_duel.py",)
 commands get a process each."""
 LONGEST = (
     "web/test_editor.py",
+    "games/test_sf2_pixels.py",
     "process/test_workers.py",
     "project/test_wheel.py",
     "evaluation/test_evaluate.py",

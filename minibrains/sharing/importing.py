@@ -41,14 +41,14 @@ _COMPARED: Final = ("minibrains", "torch", "transformers", "peft", "stable-retro
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """Where everything of an archive is now."""
+    """The places of everything in an archive, after the import."""
 
     workflow: Path
     brains: Mapping[str, str]
     """The name of each brain in the archive -> its name here."""
     tape: Path | None
     remarks: tuple[str, ...]
-    """What is missing on this machine, or is another version, in sentences."""
+    """Sentences about what is missing on this machine, or is another version."""
 
 
 def import_workflow(

@@ -25,7 +25,7 @@ _LONGEST_LIST: Final = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lock:
-    """What a workflow was exported with."""
+    """The versions and hashes that a workflow was exported with."""
 
     minibrains_archive: int
     """FORMAT"""

@@ -144,6 +144,14 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
     )
     decay: float = widget(default=0.01, min=0.0, rebuild=True, doc="of the weights, by AdamW")
     smoothing: float = widget(default=0.02, min=0.0, max=1.0, rebuild=True, doc="of the labels")
+    second: float = widget(
+        default=0.1,
+        min=0.0,
+        max=0.5,
+        rebuild=True,
+        doc="share of the loss that is about the teacher's second best action, so that the network "
+        "has one too, for an AntiRepeat",
+    )
     importance: Mapping[str, float] = widget(
         default=MappingProxyType({}),
         rebuild=True,
@@ -218,7 +226,7 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
         self._eyes = Eyes(self.brain, self.turn, self.pictures, self.box, self.size)
         self._files = LessonFiles(self._folder / "looked", self._eyes, self.auxiliary)
         self._lessons: dict[str, Lesson] = {}
-        """What was seen of each episode, by its key."""
+        """The lessons of the episodes that were looked at, by their keys."""
         self._episodes: list[EpisodeInfo] = []
         self._about: dict[str, Any] = {}
         self._trainer: Trainer | None = None
@@ -350,7 +358,8 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
         training, validation = split(self._episodes, self.validation, self.seed)
         sides: list[Lessons] = []
         for infos in (training, validation):
-            sides.append(Lessons(self._eyes, [self._lessons[info.key] for info in infos]))
+            lessons = [self._lessons[info.key] for info in infos]
+            sides.append(Lessons(self._eyes, lessons))
         check_training(sides[0], "to learn from")
         check_training(sides[1], "to validate with")
         self._head = self._make_head()
@@ -361,6 +370,7 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
             rate=self.rate,
             decay=self.decay,
             smoothing=self.smoothing,
+            second=self.second,
             freeze=self.freeze,
             factors=self.factors,
             importance=self.importance,

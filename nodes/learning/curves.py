@@ -111,7 +111,8 @@ def write_csv(path: Path, curves: Curves) -> None:
     """Write curves as a table with one line for each step. Raises OSError."""
     lines = [",".join(curves)]
     for row in zip(*curves.values(), strict=True):
-        lines.append(",".join(f"{value:.9g}" for value in row))
+        cells = [f"{value:.9g}" for value in row]
+        lines.append(",".join(cells))
     write_atomic(path, "\n".join(lines) + "\n")
 
 

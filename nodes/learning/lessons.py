@@ -15,7 +15,7 @@ from minibrains import Episode
 from minibrains.brain_file import hash_file
 from minibrains.errors import DataError
 from minibrains.files import write_atomic
-from nodes.learning.data_set import DataSet, EpisodeInfo, EpisodeSamples
+from nodes.learning.data_set import NONE, DataSet, EpisodeInfo, EpisodeSamples
 from nodes.vision.fighters import FighterColors, FighterMask
 from nodes.vision.frames import Crop, Resize
 
@@ -76,7 +76,7 @@ class Job(NamedTuple):
     """One episode to look at: all that a worker is told."""
 
     folder: Path
-    """Of the data set."""
+    """The folder of the data set."""
     info: EpisodeInfo
     eyes: EyesParts
     targets: tuple[str, ...]
@@ -89,6 +89,8 @@ class Lesson(NamedTuple):
     """For each sample uint8 [channels, height, width] as the network is shown it, compressed."""
     labels: np.ndarray
     """int64 [n]: the teacher's actions."""
+    seconds: np.ndarray
+    """int64 [n]: its second best actions; its actions where it names no other."""
     targets: np.ndarray
     """float32 [n, targets], in the units of the game's variables."""
 
@@ -126,7 +128,10 @@ def look(job: Job) -> Lesson:
     targets = np.empty((len(samples), len(job.targets)), np.float32)
     for column, name in enumerate(job.targets):
         targets[:, column] = _target(samples, name)
-    return Lesson([pictures[row] for row in kept], samples.actions[kept], targets[kept])
+    seconds = np.where(samples.seconds == NONE, samples.actions, samples.seconds)
+    return Lesson(
+        [pictures[row] for row in kept], samples.actions[kept], seconds[kept], targets[kept]
+    )
 
 
 def _parts(samples: EpisodeSamples, row: int, eyes: Eyes) -> list[np.ndarray]:
@@ -172,6 +177,8 @@ class Lessons:
             self._pictures += lesson.pictures
         self.labels = np.concatenate([lesson.labels for lesson in lessons])
         """int64 [n]: the teacher's actions."""
+        self.seconds = np.concatenate([lesson.seconds for lesson in lessons])
+        """int64 [n]: its second best actions; its actions where it names no other."""
         self.targets = np.concatenate([lesson.targets for lesson in lessons])
         """float32 [n, targets], in the units of the game's variables."""
 
@@ -188,12 +195,12 @@ class Lessons:
 
 
 class LessonFiles:
-    """What has been looked at, in files: a training that goes on need not look again."""
+    """Files of what has been looked at: a training that goes on need not look again."""
 
     def __init__(self, folder: Path, eyes: Eyes, targets: tuple[str, ...]) -> None:
         """Name the folder, and what the files depend on beside the data."""
         self._folder = folder
-        self._about = {"eyes": eyes.digest, "targets": json.dumps(targets)}
+        self._about = {"version": "2", "eyes": eyes.digest, "targets": json.dumps(targets)}
 
     def read(self, data: DataSet, info: EpisodeInfo) -> Lesson | None:
         """Return what was seen of an episode; None: nothing, or of other data."""
@@ -212,7 +219,7 @@ class LessonFiles:
         for end in found["ends"].tolist():
             pictures.append(pixels[start:end])
             start = end
-        return Lesson(pictures, found["labels"], found["targets"])
+        return Lesson(pictures, found["labels"], found["seconds"], found["targets"])
 
     def write(self, data: DataSet, info: EpisodeInfo, lesson: Lesson) -> None:
         """Keep what was seen of an episode. Raises OSError."""
@@ -223,6 +230,7 @@ class LessonFiles:
             "pixels": np.frombuffer(b"".join(lesson.pictures), np.uint8),
             "ends": np.cumsum(sizes, dtype=np.int64),
             "labels": lesson.labels,
+            "seconds": lesson.seconds,
             "targets": lesson.targets,
         }
         write_atomic(self._path(info), save(arrays, self._expected(data, info)))

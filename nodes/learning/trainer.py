@@ -34,6 +34,7 @@ class TrainingConfig:
     rate: float
     decay: float
     smoothing: float
+    second: float
     freeze: tuple[str, ...]
     factors: Mapping[str, float]
     importance: Mapping[str, float]
@@ -119,20 +120,23 @@ class Trainer:
         from torch.nn import functional
 
         config = self.config
-        share = config.rate * one_cycle(self.step / self.steps)
+        rate = config.rate * one_cycle(self.step / self.steps)
         for group in self.optimizer.param_groups:
-            group["lr"] = share * group["factor"]
+            group["lr"] = rate * group["factor"]
 
         rows = self._batch()
         frames = as_shown(self.training.frames(rows))
         labels = torch.from_numpy(self.training.labels[rows])
+        seconds = torch.from_numpy(self.training.seconds[rows])
         scaled = (self.training.targets[rows] - self.mean) / self.deviation
 
         hidden = self.net[:-1](frames)
         logits = self._output(hidden)
-        loss = functional.cross_entropy(
-            logits, labels, self.weights, label_smoothing=config.smoothing
-        )
+        loss = torch.zeros(())
+        for share, actions in ((1 - config.second, labels), (config.second, seconds)):
+            loss = loss + share * functional.cross_entropy(
+                logits, actions, self.weights, label_smoothing=config.smoothing
+            )
         if scaled.size:
             guessed = self.auxiliary(hidden)
             away = functional.smooth_l1_loss(guessed, torch.from_numpy(scaled))
@@ -146,7 +150,7 @@ class Trainer:
 
         self.step += 1
         agreement = (logits.argmax(1) == labels).float().mean()
-        now = (self.step, loss.item(), agreement.item(), share)
+        now = (self.step, loss.item(), agreement.item(), rate)
         for name, value in zip(CURVES, now, strict=True):
             self.curves[name].append(value)
         if self.step % config.validate == 0 or self.step == self.steps:

@@ -25,7 +25,7 @@ from minibrains.games.splits import HELD_BACK, Splits
 from minibrains.testing import ScratchHost, opened, play
 from nodes.actions.sink import ActionTable
 from nodes.learning.clone import ClonePolicy
-from nodes.learning.data_set import DataSet, decode_picture
+from nodes.learning.data_set import DataSet, Sample, decode_picture
 from nodes.learning.lessons import Eyes, EyesParts, Job, Lessons, hash_data, look, split
 from nodes.policies.network import PolicyHead, PolicyHeadBrain
 from nodes.vision.fighters import FighterMask
@@ -83,6 +83,31 @@ def test_it_learns_to_act_as_the_teacher(tmp_path: Path, home: Path) -> None:
     assert (home / "training/small/training_curves.png").read_bytes().startswith(b"\x89PNG")
     assert list((home / "training/small/events").iterdir())
     assert not (home / "training/small/looked").exists()
+
+
+def test_its_second_choice_is_the_teacher_s(tmp_path: Path, home: Path) -> None:
+    """Where the teacher would kick, its second best is to punch, and the other way round."""
+    data = write_fights()
+    for number in range(8):
+        samples: list[Sample] = []
+        for sample in match(number):
+            samples.append(sample._replace(second=(0, 2, 1)[sample.action]))
+        data.write(info(number), samples)
+    _train(clone(second=0.2, epochs=16), tmp_path)
+
+    eyes = Eyes(COLORS, True, 3, SMALL["box"], SMALL["size"])
+    head: Any = PolicyHead(brain=_policy(home))
+    agreed: list[bool] = []
+    for episode in data.episodes():
+        lesson = look(Job(data.folder, episode, EyesParts.of(eyes), ()))
+        lessons = Lessons(eyes, [lesson])
+        frames = lessons.frames(np.arange(len(lessons))) / np.float32(255)
+        with opened(head, ScratchHost(tmp_path)):
+            for frame, label, second in zip(frames, lesson.labels, lesson.seconds, strict=True):
+                order = head.tick(frame).argsort()[::-1]
+                if label and order[0] == label:
+                    agreed.append(bool(order[1] == second))
+    assert np.mean(agreed) > 0.9
 
 
 def test_the_brain_says_what_it_comes_from(tmp_path: Path, home: Path) -> None:

@@ -109,6 +109,7 @@ def _settings() -> dict[str, Any]:
         "clone.validate": NEVER,
         "clone.checkpoint": NEVER,
         "clone.auxiliary": [],
+        "clone.second": 0.0,
     }
 
 
