@@ -72,8 +72,8 @@ KINDS = (
 )
 DELAYS = (0, 4, 8, 12, 12, 12)
 HOLDING = (0, 0, 0, 0, 6, 30)
-"""What the searches draw from: classes of players, delays, and intervals between decisions. What
-has beaten the opponent most often is there several times."""
+"""The spaces that the searches draw from: classes of players, delays, and intervals between
+decisions. Those that have beaten the opponent most often are there several times."""
 
 FULL_WEIGHT, HALF_LIFE, FORGOTTEN = 20, 41.6, 110
 """In frames after a choice: the weight is 1 up to FULL_WEIGHT, then halves every HALF_LIFE, and is
