@@ -1,0 +1,113 @@
+"""sf2_pixels: a network that plays Duel from pixels."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minibrains import Run, RunSpec
+from minibrains.brain_file import read_header
+from minibrains.run.host import RunHost
+from nodes.consoles.retro import RetroEmulator
+from tests.support.command import Command
+
+VALIDATION = {"console.states": ["validation/Level4.*"], "console.write": {"seed": "$seed"}}
+
+
+def _play(workflow: str, episodes: int, ticks: int | None = None) -> list[dict[str, Any]]:
+    """Play some validation matches, and return the rows of the episodes."""
+    spec = RunSpec(workflow, episodes=episodes, ticks=ticks, widgets=VALIDATION)
+    rows: list[dict[str, Any]] = []
+    with Run(spec) as run:
+        for episode in run:
+            rows.append(dict(episode.row))
+    return rows
+
+
+@pytest.fixture
+def noisy_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let consoles deliver noise in the place of every variable of the game."""
+    rng = random.Random(0)
+    emit = RetroEmulator.emit
+
+    def noisy(console: RetroEmulator) -> Any:
+        shown = emit(console)
+        noise = {name: rng.randrange(1 << 16) for name in shown.variables}
+        return shown._replace(variables=noise)
+
+    monkeypatch.setattr(RetroEmulator, "emit", noisy)
+
+
+def test_nothing_that_is_read_from_memory_reaches_the_pad(
+    request: pytest.FixtureRequest,
+) -> None:
+    """With noise in all variables, the pads are equal, and so is the game."""
+    before = _play("sf2_pixels", episodes=2, ticks=1200)
+    rules = _play("sf2_scripted", episodes=1, ticks=1200)
+    request.getfixturevalue("noisy_variables")
+    after = _play("sf2_pixels", episodes=2, ticks=1200)
+    for row, noisy in zip(before, after, strict=True):
+        assert row["actions_sha256"] == noisy["actions_sha256"]
+    misled = _play("sf2_scripted", episodes=1, ticks=1200)
+    assert rules[0]["actions_sha256"] != misled[0]["actions_sha256"], "noise is not delivered"
+
+
+def test_no_node_learns_which_state_the_game_began_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: set[str] = set()
+
+    def spied(host: RunHost) -> None:
+        asked.add(host.node)
+
+    monkeypatch.setattr(RunHost, "start", property(spied))
+    _play("sf2_pixels", episodes=2, ticks=60)
+    assert not asked
+
+
+def test_it_wins_matches_on_a_stage_and_in_match_ups_that_it_has_not_seen() -> None:
+    """The smoke of 50 matches; docs/benchmarks.md has the measurement."""
+    rows = _play("sf2_pixels", episodes=50)
+    won = sum(bool(row["won"]) for row in rows)
+    assert won >= 35
+
+
+def test_a_small_network_is_collected_for_trained_corrected_and_played(
+    minibrains_process: Command, tmp_path: Path
+) -> None:
+    """The commands of docs/training.md, with less of everything."""
+    data = ("--set", "writer.name=small", "--ticks", "900", "--episodes")
+    name = "policy_head/small.safetensors"
+    for command in (
+        ("run", "duel_collect", *data, "3"),
+        ("run", "duel_clone", "--set", "clone.data=small", "--set", "clone.name=small"),
+        ("run", "duel_correct", "--brain", f"head={name}", *data, "1"),
+        ("run", "sf2_pixels", "--brain", f"head={name}", "--ticks", "300", "--episodes", "1"),
+    ):
+        done = minibrains_process(*command)
+        assert done.returncode == 0, done.stderr
+
+    home = tmp_path / "home"
+    files = list((home / "data/small").glob("*.parquet"))
+    assert len(files) == 4, "corrections are added to what there is"
+    header = read_header(home / "models" / name)
+    assert json.loads(header.metadata["data"])["episodes"] == 3
+
+
+@pytest.mark.soak
+def test_rounds_of_corrections_end_with_a_policy(
+    minibrains_process: Command, tmp_path: Path
+) -> None:
+    few = {"rounds": 1, "matches": 1, "validation": 2, "name": "few", "data": "few"}
+    settings: list[str] = []
+    for widget, value in few.items():
+        settings += ["--set", f"rounds.{widget}={value}"]
+    data = ("--set", "writer.name=few", "--ticks", "900", "--episodes", "3")
+    assert minibrains_process("run", "duel_collect", *data).returncode == 0
+    done = minibrains_process("run", "duel_dagger", *settings)
+    assert done.returncode == 0, done.stderr
+    rounds = (tmp_path / "home/training/few/rounds.jsonl").read_text().splitlines()
+    assert [json.loads(line)["round"] for line in rounds] == [0, 1]
+    assert (tmp_path / "home/models/policy_head/few-1.safetensors").is_file()
