@@ -100,7 +100,7 @@ def paired_difference(both: int, better: int, worse: int, neither: int) -> tuple
 
     # how closely wins go together, after a correction for continuity
     spread = first * (pairs - first) * second * (pairs - second)
-    together = both * neither - better * worse
+    together: float = both * neither - better * worse
     if together > 0:
         together = max(together - pairs / 2, 0)
     correlation = 0.0
