@@ -19,6 +19,8 @@ from nodes.learning.data_set import NONE, DataSet, EpisodeInfo, EpisodeSamples
 from nodes.vision.fighters import FighterColors, FighterMask
 from nodes.vision.frames import Crop, Resize
 
+_VERSION: Final = "2"
+"""The version of the files of what was looked at: those before it have no second choices."""
 COLORS: Final = 2
 """Number of masks that a FighterMask makes of a picture."""
 
@@ -200,7 +202,11 @@ class LessonFiles:
     def __init__(self, folder: Path, eyes: Eyes, targets: tuple[str, ...]) -> None:
         """Name the folder, and what the files depend on beside the data."""
         self._folder = folder
-        self._about = {"version": "2", "eyes": eyes.digest, "targets": json.dumps(targets)}
+        self._about = {
+            "version": _VERSION,
+            "eyes": eyes.digest,
+            "targets": json.dumps(targets),
+        }
 
     def read(self, data: DataSet, info: EpisodeInfo) -> Lesson | None:
         """Return what was seen of an episode; None: nothing, or of other data."""

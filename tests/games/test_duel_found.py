@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from games.source.duel.native.players import win_share
 from games.source.duel.search.finals import MOST
-from games.source.duel.search.found import Task, class_of, found, wins_of
+from games.source.duel.search.found import class_of, found
 from games.source.duel.search.genomes import kind_of
 
 
@@ -17,4 +18,4 @@ def test_the_players_play_without_the_patch() -> None:
 def test_the_table_that_breaks_the_limit_at_level_10_wins_there() -> None:
     table = next(player for player in found() if player.height_edge == 33 and player.late == 12)
     assert class_of(table) == "table, late"
-    assert wins_of(Task(table, 10, "a test", 60)) > 5
+    assert win_share(table, level=10, matches=60, name="a test") > 5 / 60

@@ -14,16 +14,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Collection, Iterator
 from concurrent.futures import Executor
-from dataclasses import dataclass
-from itertools import islice
+from itertools import repeat
 from pathlib import Path
 
 from games.source.duel.command_line import positive, start_processes
 from games.source.duel.counting import wilson
-from games.source.duel.matches import settings
 from games.source.duel.native.compiled import library
-from games.source.duel.native.players import Player, play, won
+from games.source.duel.native.players import Player, win_share
 from games.source.duel.search.finals import LIMITED, LIMITED_FROM, limit_of
 from games.source.duel.search.genomes import kind_of
 from minibrains import GameError
@@ -33,22 +32,6 @@ PATCHED = "is_high = player->height_edge < 0"
 """A line of native/players.c with the patch."""
 SELECTION, MATCHES = 200, 1000
 """The number of matches in which the best player is selected, and in which it is measured."""
-
-
-@dataclass(frozen=True)
-class Task:
-    """Some matches of a player."""
-
-    player: Player
-    level: int
-    name: str
-    matches: int
-
-
-def wins_of(task: Task) -> int:
-    """Return the number of matches that the player wins."""
-    drawn = list(islice(settings(task.name, task.level), task.matches))
-    return int(won(play([task.player], drawn)).sum())
 
 
 def class_of(player: Player) -> str:
@@ -70,17 +53,34 @@ def found() -> list[Player]:
     return players
 
 
-def best_of(players: list[Player], level: int, pool: Executor) -> dict[str, Player]:
+def shares_of(
+    players: Collection[Player], level: int, matches: int, name: str, pool: Executor
+) -> Iterator[float]:
+    """Yield the share of matches that each player wins; see `win_share`."""
+    return pool.map(win_share, players, repeat(level), repeat(matches), repeat(name))
+
+
+def best_of(players: Collection[Player], level: int, pool: Executor) -> dict[str, Player]:
     """Return the player of each class that wins most often at a level."""
-    tasks = [Task(player, level, "found selection", SELECTION) for player in players]
-    most: dict[str, int] = {}
+    shares = shares_of(players, level, SELECTION, "found selection", pool)
+    most: dict[str, float] = {}
     best: dict[str, Player] = {}
-    for player, wins in zip(players, pool.map(wins_of, tasks), strict=True):
+    for player, share in zip(players, shares, strict=True):
         name = class_of(player)
-        if wins > most.get(name, -1):
-            most[name] = wins
+        if share > most.get(name, -1.0):
+            most[name] = share
             best[name] = player
     return best
+
+
+def line_of(level: int, name: str, player: Player, share: float) -> str:
+    """Return the line of the table for the best player of a class."""
+    low, high = wilson(round(share * MATCHES), MATCHES)
+    line = f"level {level}: {name}: {share:.1%}, {low:.1%} to {high:.1%}"
+    limit = limit_of(kind_of(player), player.late, level)
+    if limit is None:
+        return line
+    return f"{line}; limit: {limit}"
 
 
 def main() -> int:
@@ -100,14 +100,9 @@ def main() -> int:
     with start_processes(options.workers) as pool:
         for level in LIMITED:
             best = best_of(players, level, pool)
-            tasks = [Task(player, level, "found fresh", MATCHES) for player in best.values()]
-            for (name, player), wins in zip(best.items(), pool.map(wins_of, tasks), strict=True):
-                low, high = wilson(wins, MATCHES)
-                limit = limit_of(kind_of(player), player.late, level)
-                allowed = f"; limit: {limit}" if limit else ""
-                print(
-                    f"level {level}: {name}: {wins / MATCHES:.1%}, {low:.1%} to {high:.1%}{allowed}"
-                )
+            shares = shares_of(best.values(), level, MATCHES, "found fresh", pool)
+            for (name, player), share in zip(best.items(), shares, strict=True):
+                print(line_of(level, name, player, share), flush=True)
     return 0
 
 
