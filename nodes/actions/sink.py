@@ -1,4 +1,4 @@
-"""The sink: turns an action into buttons held on a pad, by a table."""
+"""The sink turns an action into buttons held on a pad, by a table; and the way back."""
 
 from __future__ import annotations
 
@@ -7,7 +7,20 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from minibrains import Brain, Episode, Flag, Host, Node, On, Pad, Socket, setting, tensor
+from minibrains import (
+    ABSENT,
+    Absent,
+    Brain,
+    Episode,
+    Flag,
+    Host,
+    Node,
+    On,
+    Pad,
+    Socket,
+    setting,
+    tensor,
+)
 from minibrains.errors import BrainError, MinibrainsError
 
 TableAction = Annotated[int, Socket("action", "index[{actions}]")]
@@ -80,6 +93,15 @@ class ActionTable(Brain):
         return tuple(pads)
 
 
+def _check_facing(table: ActionTable, facing: bool | None) -> None:
+    """Raise MinibrainsError if the table needs a direction, and there is none."""
+    if facing is None and table.by_facing:
+        raise MinibrainsError(
+            "the table names FORWARD or BACK, but nothing says which way; link facing, "
+            "GameFeatures has it"
+        )
+
+
 class Pressed(NamedTuple):
     """The buttons to hold now."""
 
@@ -131,10 +153,69 @@ class EmulatorSink(Node, category="actions", clocked=True):
             return self.rows[self.place]
         if action is None:
             return pressed
-        if facing is None and self.brain.by_facing:
-            raise MinibrainsError(
-                "the table names FORWARD or BACK, but nothing says which way; link facing, "
-                "GameFeatures has it"
-            )
+        _check_facing(self.brain, facing)
         self.rows, self.place = self._sequences[facing is not False][action], 0
         return self.rows[0]
+
+
+class Held(NamedTuple):
+    """The action whose buttons are held."""
+
+    action: TableAction | Absent
+    begins: Flag
+
+
+class PadToAction(Node, category="actions"):
+    """Name the action of a table whose buttons a person, or anything else, holds.
+
+    pad:     the buttons held now
+    facing:  True: the player faces right; needed by a table that names FORWARD or BACK
+    action:  the action that begins with exactly these buttons, or, if there is none, the one that
+             begins with most of them and no others; nothing while there is no pad, or if no action
+             fits
+    begins:  True: the action is another one than on the tick before
+
+    Motions, which press further buttons after their first row as a projectile's do, are never
+    named, because a single pad does not show them. Of actions that begin alike, one with FORWARD or
+    BACK is preferred, because it is learned for both directions at once; then the first.
+    """
+
+    brain: ActionTable
+
+    def open(self, host: Host) -> None:
+        self._held = {right: self._actions_by_buttons(right) for right in FACING}
+        self._named: dict[tuple[bool, Pad], int | Absent] = {}
+
+    def _actions_by_buttons(self, right: bool) -> dict[frozenset[str], int]:
+        """Return the action of each set of buttons that one begins with."""
+        table = self.brain
+        relative = np.isin(table.buttons, list(FACING[right]))
+        by_facing = table.rows[table.starts[:-1]][:, relative].any(axis=1)
+        actions: dict[frozenset[str], int] = {}
+        for action in np.argsort(~by_facing, kind="stable").tolist():
+            first, *rest = map(frozenset, table.pads(action, right))
+            if all(later <= first for later in rest):
+                actions.setdefault(first, action)
+        return actions
+
+    def reset(self, episode: Episode) -> None:
+        self.last: int | Absent = ABSENT
+
+    def tick(self, pad: On[Pad], facing: Flag | None = None) -> Held:
+        action: int | Absent = ABSENT
+        if pad is not None:
+            _check_facing(self.brain, facing)
+            key = (facing is not False, pad)
+            if key not in self._named:
+                self._named[key] = self._nearest(*key)
+            action = self._named[key]
+        begins = action is not ABSENT and action != self.last
+        self.last = action
+        return Held(action, begins)
+
+    def _nearest(self, right: bool, pad: Pad) -> int | Absent:
+        held = frozenset(pad)
+        fitting = [buttons for buttons in self._held[right] if buttons <= held]
+        if not fitting:
+            return ABSENT
+        return self._held[right][max(fitting, key=len)]

@@ -11,15 +11,19 @@ from typing import Any
 import pytest
 
 from minibrains import ABSENT, Absent, Episode, Number, Pad, Register
+from minibrains.files import bundled_dir
 from minibrains.testing import opened
 from nodes.consoles.pads import KEYS, PersonPad
 from nodes.control.flow import Override
+from nodes.learning.data_set import DataSet
 from tests.support.command import Command
 from tests.support.engine_fixtures import make_engine, node, open_engine
 from tests.support.service_fixtures import PACK, Json, Page, Server, Talk, serving
 
 UP, LEFT, A = 1, 4, 64
 """Their bits in what Pad-Genesis writes into its RAM."""
+DOWN, LOW_PUNCH = 2, 22
+"""Their numbers in the action table of Street Fighter."""
 GAME = {
     "minibrains": 1,
     "run": {"clock": "realtime"},
@@ -55,6 +59,12 @@ async def send(page: Page, type_: str, prompt_id: str, **more: Any) -> None:
 async def ram(page: Page, held: int) -> None:
     """Wait until the game has read these buttons."""
     await page.until("values", lambda data: data["values"].get("held.number") == held)
+
+
+async def act(page: Page, prompt_id: str, action: int, *keys: str) -> None:
+    """Hold keys until they are named as this action."""
+    await send(page, "input", prompt_id, value=keys)
+    await page.until("values", lambda data: data["values"].get("action.action") == action)
 
 
 def held(*keys: object) -> Pad | Absent:
@@ -209,6 +219,32 @@ def test_what_a_person_played_replays(server: Server, minibrains: Command) -> No
     done = minibrains("replay", played["run_dir"], "--pack", PACK, "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["ticks"] == played["ticks"]
+
+
+def test_what_a_person_plays_becomes_a_data_set(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workflow: Json = json.loads((bundled_dir("workflows") / "duel_person.json").read_text())
+    workflow["run"] |= {"episodes": 1, "ticks": 420}
+
+    async def talk(client: Talk) -> None:
+        async with client.page() as page:
+            prompt_id = await client.run(workflow)
+            await page.watch(prompt_id, values=("state", "action"))
+            await page.until("values", lambda data: data["values"].get("state.number") == 1)
+            await send(page, "take", prompt_id)
+            await act(page, prompt_id, DOWN, "ArrowDown")
+            await act(page, prompt_id, LOW_PUNCH, "ArrowDown", "KeyZ")
+            assert (await client.outcome(page, prompt_id))["state"] == "done"
+
+    server.talk(talk)
+    monkeypatch.setenv("MINIBRAINS_HOME", str(server.data.parent / "home"))
+    data = DataSet.named("person")
+    (info,) = data.episodes(game="Duel-Genesis")
+    samples = data.read(info)
+    assert len(samples) > 10
+    assert set(samples.actions.tolist()) == {DOWN, LOW_PUNCH}
+    assert (samples.actionable == 1).all()
 
 
 def test_on_the_command_line_the_pad_is_empty_and_it_says_so(minibrains: Command) -> None:

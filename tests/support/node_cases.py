@@ -235,6 +235,10 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     ),
     "Not": (rules.Not, _ticks(flag=[True, False])),
     "Override": (flow.Override, _ticks(value=[1, 2, None, 4], urgent=[None, 9, None, None])),
+    "PadToAction": (
+        lambda: sink.PadToAction(brain=_brain(sink.ActionTable, "action_table/sf2.safetensors")),
+        _ticks(pad=[None, (), ("UP", "RIGHT"), ("START",)], facing=[True, True, False, False]),
+    ),
     "PadView": (
         lambda: pads.PadView(brain=_brain(pads.PadFace, "pad_face/plain.safetensors")),
         _ticks(frame=FRAMES[:3], pad=[None, ("UP", "B"), ()]),
