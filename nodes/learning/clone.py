@@ -77,9 +77,9 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
         green the agreement in validation
     finished:  True: the policy is saved; this ends the episode
 
-    Its brain is that of the FighterMask that the policy will see through; FighterMask, Crop and
-    Resize themselves look at the pictures of the data set. In play, a FrameStack with a mean of 0
-    and a deviation of 1 stacks what they show. Labels are the teacher's actions; samples in which
+    Its brain is that of the FighterMask that the policy will see through; FighterMask, CenterMasks,
+    Crop and Resize themselves look at the pictures of the data set. In play, a FrameStack with a
+    mean of 0 and a deviation of 1 stacks what they show. Labels are the teacher's actions; samples in which
     no action has an effect are left out.
 
     First all pictures are looked at, some episodes on each tick, by all workers of the run. Then
@@ -106,6 +106,12 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
         max=64,
         rebuild=True,
         doc="pictures that are one below the other in those of the data set, as RecentFrames does",
+    )
+    center: int = widget(
+        default=70,
+        min=-1,
+        rebuild=True,
+        doc="the column of CenterMasks, in which the own fighter is kept; -1: there is none",
     )
     box: tuple[int, ...] = widget(
         default=(0, 48, 320, 176),
@@ -223,7 +229,9 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
         self._host = host
         self._folder = home() / "training" / self.name
         self._data = DataSet.named(self.data)
-        self._eyes = Eyes(self.brain, self.turn, self.pictures, self.box, self.size)
+        self._eyes = Eyes(
+            self.brain, self.turn, self.pictures, self.center, self.box, self.size
+        )
         self._files = LessonFiles(self._folder / "looked", self._eyes, self.auxiliary)
         self._lessons: dict[str, Lesson] = {}
         """The lessons of the episodes that were looked at, by their keys."""
@@ -507,6 +515,7 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
                 "fighter_colors_sha256": parents[0] if self.brain.ref is not None else "",
                 "turn": self.turn,
                 "pictures": self.pictures,
+                "center": self.center,
                 "box": self.box,
                 "size": self.size,
             },

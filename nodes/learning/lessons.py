@@ -16,11 +16,11 @@ from minibrains.brain_file import hash_file
 from minibrains.errors import DataError
 from minibrains.files import write_atomic
 from nodes.learning.data_set import NONE, DataSet, EpisodeInfo, EpisodeSamples
-from nodes.vision.fighters import FighterColors, FighterMask
+from nodes.vision.fighters import CenterMasks, FighterColors, FighterMask
 from nodes.vision.frames import Crop, Resize
 
-_VERSION: Final = "2"
-"""The version of the files of what was looked at: those before it have no second choices."""
+_VERSION: Final = "3"
+"""The version of the files of what was looked at."""
 COLORS: Final = 2
 """Number of masks that a FighterMask makes of a picture."""
 
@@ -34,6 +34,8 @@ class Eyes(NamedTuple):
     """Its setting of that name."""
     pictures: int
     """Number of pictures that are one below the other in a stored one, oldest first."""
+    center: int
+    """The column in which CenterMasks keeps the own fighter; -1: there is no CenterMasks."""
     box: tuple[int, ...]
     """The settings of Crop: left, top, width, height in pixels."""
     size: tuple[int, ...]
@@ -113,14 +115,18 @@ def look(job: Job) -> Lesson:
     left, top, width, height = eyes.box
     crop = Crop(left=left, top=top, width=width, height=height)
     resize = Resize(width=eyes.size[0], height=eyes.size[1])
+    center = CenterMasks(column=max(eyes.center, 0))
     mask.open(None)  # type: ignore[arg-type]  # it asks nothing of its host
     mask.reset(Episode(0, 0))
+    center.reset(Episode(0, 0))
 
     pictures: list[bytes] = []
     for row in range(len(samples)):
         planes: list[np.ndarray] = []
         for picture in _parts(samples, row, eyes):
             masks = mask.tick(picture).masks
+            if eyes.center >= 0:
+                masks = center.tick(masks)
             small = resize.tick(crop.tick(masks))
             planes.append(small.transpose(2, 0, 1))
         shown = np.concatenate(planes)

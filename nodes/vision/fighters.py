@@ -1,9 +1,11 @@
-"""FighterMask and FighterTiles: where one's own fighter and the other one are in a picture."""
+"""Where one's own fighter and the other one are in a picture: FighterMask, and what goes on from
+its masks.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -230,13 +232,51 @@ class FighterMask(Node, category="vision"):
         self._painted = wanted
 
     def _face(self, masks: np.ndarray) -> None:
-        height, width, _ = masks.shape
-        columns = np.add.reduce(masks.reshape(height, -1), axis=0, dtype=np.uint32)
-        sums = columns.reshape(width, 2).cumsum(axis=0)
-        if sums[-1].min() < 255 * self.least:
-            return
-        own, other = (2 * sums >= sums[-1]).argmax(axis=0)
-        self.facing = bool(own <= other)
+        (own, other), pixels = _median_columns(masks)
+        if min(pixels) >= self.least:
+            self.facing = own <= other
+
+
+def _median_columns(masks: np.ndarray) -> tuple[list[int], list[int]]:
+    """Return the median column of each fighter, and the number of its pixels."""
+    height, width, _ = masks.shape
+    columns = np.add.reduce(masks.reshape(height, -1), axis=0, dtype=np.uint32)
+    sums = columns.reshape(width, 2).cumsum(axis=0)
+    medians = (2 * sums >= sums[-1]).argmax(axis=0)
+    return medians.tolist(), (sums[-1] // 255).tolist()
+
+
+class CenterMasks(Node, category="vision"):
+    """Move masks sideways so that a fighter always stands in the same column.
+
+    A network then need not learn the same pose anew for each place on the screen, and the distance
+    of the fighters is where the other one stands.
+
+    masks:  uint8 [h, w, 2] from FighterMask
+    Out:    uint8 [h, w, 2], moved; what comes in from the side is 0, and what leaves it is lost.
+            The fighter's median column is moved to `column`; as long as it has fewer pixels than
+            `least`, masks are moved as before, and not at all before it was ever seen
+    """
+
+    fighter: Literal["own", "other"] = widget(default="own", doc="who stands in the column")
+    column: int = widget(default=70, min=0, doc="the column, in pixels from the left")
+    least: int = widget(
+        default=24, min=1, doc="pixels of the fighter below which it is not looked for"
+    )
+
+    def reset(self, episode: Episode) -> None:
+        self.moved = 0
+
+    def tick(self, masks: FighterMasks) -> FighterMasks:
+        medians, pixels = _median_columns(masks)
+        fighter = FIGHTERS.index(self.fighter)
+        if pixels[fighter] >= self.least:
+            self.moved = self.column - medians[fighter]
+        width = masks.shape[1]
+        moved = np.zeros_like(masks)
+        start, end = max(self.moved, 0), min(width, width + self.moved)
+        moved[:, start:end] = masks[:, start - self.moved : end - self.moved]
+        return moved
 
 
 class LabelledTiles(NamedTuple):

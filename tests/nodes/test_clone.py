@@ -28,7 +28,7 @@ from nodes.learning.clone import ClonePolicy
 from nodes.learning.data_set import DataSet, Sample, decode_picture
 from nodes.learning.lessons import Eyes, EyesParts, Job, Lessons, hash_data, look, split
 from nodes.policies.network import PolicyHead, PolicyHeadBrain
-from nodes.vision.fighters import FighterMask
+from nodes.vision.fighters import CenterMasks, FighterMask
 from nodes.vision.frames import Crop, FrameStack, FrameStackBrain, Resize
 from tests.support.command import Command
 from tests.support.data_sets import ACTIONS
@@ -95,7 +95,7 @@ def test_its_second_choice_is_the_teacher_s(tmp_path: Path, home: Path) -> None:
         data.write(info(number), samples)
     _train(clone(second=0.2, epochs=16), tmp_path)
 
-    eyes = Eyes(COLORS, True, 3, SMALL["box"], SMALL["size"])
+    eyes = Eyes(COLORS, True, 3, SMALL["center"], SMALL["box"], SMALL["size"])
     head: Any = PolicyHead(brain=_policy(home))
     agreed: list[bool] = []
     for episode in data.episodes():
@@ -138,12 +138,13 @@ def test_training_and_play_see_the_same(tmp_path: Path) -> None:
     job = Job(
         data.folder,
         data.episodes()[0],
-        EyesParts.of(Eyes(COLORS, True, 3, SMALL["box"], SMALL["size"])),
+        EyesParts.of(Eyes(COLORS, True, 3, SMALL["center"], SMALL["box"], SMALL["size"])),
         (),
     )
     lesson = look(job)
     shown = Lessons(job.eyes.whole(), [lesson]).frames(np.arange(len(lesson.pictures)))
     mask = FighterMask(brain=COLORS, turn=True)
+    center = CenterMasks(column=SMALL["center"])
     crop, resize = Crop(left=0, top=4, width=64, height=24), Resize(width=32, height=12)
     brain = FrameStackBrain(
         taps=np.array([2, 1, 0], np.int32),
@@ -155,10 +156,12 @@ def test_training_and_play_see_the_same(tmp_path: Path) -> None:
     played: list[np.ndarray] = []
     with opened(mask), opened(stack):
         mask.reset(Episode(0, 0))
+        center.reset(Episode(0, 0))
         stack.reset(Episode(0, 0))
         for row in range(len(samples)):
             for picture in np.split(decode_picture(samples.pictures[row]), 3):
-                frames = stack.tick(resize.tick(crop.tick(mask.tick(picture).masks)))
+                masks = center.tick(mask.tick(picture).masks)
+                frames = stack.tick(resize.tick(crop.tick(masks)))
             if samples.actionable[row]:
                 played.append(frames)
     assert np.array_equal(np.stack(played), shown.astype(np.float32) / np.float32(255))

@@ -23,6 +23,7 @@ from nodes.actions.sink import ActionTable
 from nodes.consoles.retro import RetroEmulator
 from nodes.learning.colors import LearnFighterColors
 from nodes.vision.fighters import (
+    CenterMasks,
     FighterColors,
     FighterMask,
     FighterTiles,
@@ -312,6 +313,38 @@ def test_a_colour_of_the_stage_is_not_followed() -> None:
         (view,) = play(node, {"frame": picture})
     assert np.array_equal(view.masks[:, :, 0] > 0, (picture == GREEN).all(axis=2))
     assert view.facing
+
+
+def _standing(**columns: int) -> np.ndarray:
+    """Masks of 40 by 8 pixels, in which fighters of five columns stand in the middle column."""
+    masks = np.zeros((8, 40, 2), np.uint8)
+    for mask, name in enumerate(("own", "other")):
+        if name in columns:
+            left = columns[name] - 2
+            masks[2:, max(left, 0) : left + 5, mask] = 255
+    return masks
+
+
+@given(own=st.integers(2, 37), other=st.integers(2, 37), column=st.integers(2, 37))
+def test_masks_are_moved_until_the_fighter_stands_in_the_column(
+    own: int, other: int, column: int
+) -> None:
+    with opened(node := CenterMasks(column=column)):
+        (moved,) = play(node, {"masks": _standing(own=own, other=other)})
+    expected = np.zeros_like(moved)
+    expected[2:, column - 2 : column + 3, 0] = 255
+    left = max(other - own + column - 2, 0)
+    expected[2:, left : max(other - own + column + 3, 0), 1] = 255
+    assert np.array_equal(moved, expected)
+
+
+def test_masks_are_moved_as_before_while_the_fighter_is_not_seen() -> None:
+    with opened(node := CenterMasks(fighter="other", column=30)):
+        ticks = [{"masks": _standing(own=5, **seen)} for seen in ({}, {"other": 20}, {})]
+        before, seen, unseen = play(node, *ticks)
+    assert np.array_equal(before, _standing(own=5)), "it was never seen"
+    assert np.array_equal(seen, _standing(own=15, other=30))
+    assert np.array_equal(unseen, _standing(own=15))
 
 
 def _tiles(masks: np.ndarray, **inputs: Any) -> LabelledTiles:

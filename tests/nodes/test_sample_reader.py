@@ -156,10 +156,15 @@ def test_a_network_agrees_as_often_as_the_trainer_says(
             "in": {"frame": "reader.picture"},
             "brain": "colors.safetensors",
         },
+        center={
+            "type": "CenterMasks@1",
+            "set": {"column": SMALL["center"]},
+            "in": {"masks": "fighters.masks"},
+        },
         box={
             "type": "Crop@1",
             "set": {"left": left, "top": top, "width": width, "height": height},
-            "in": {"frame": "fighters.masks"},
+            "in": {"frame": "center.frame"},
         },
         small={
             "type": "Resize@1",
@@ -194,7 +199,7 @@ def test_a_network_agrees_as_often_as_the_trainer_says(
 
     head = PolicyHead(brain=PolicyHeadBrain.load(models / "head.safetensors"))
     module = head.make_module()
-    eyes = Eyes(COLORS, True, 3, SMALL["box"], SMALL["size"])
+    eyes = Eyes(COLORS, True, 3, SMALL["center"], SMALL["box"], SMALL["size"])
     for info, row in zip(data.episodes(), json.loads(done.stdout)["episodes"], strict=True):
         lesson = look(Job(data.folder, info, EyesParts.of(eyes), ()))
         shown = Lessons(eyes, [lesson]).frames(np.arange(len(lesson.pictures)))

@@ -22,6 +22,7 @@ NAME = "fights"
 SMALL: dict[str, Any] = {
     "data": NAME,
     "name": "small",
+    "center": 12,
     "box": (0, 4, 64, 24),
     "size": (32, 12),
     "convolutions": ((8, 4, 2),),
