@@ -35,6 +35,7 @@ class TrainingConfig:
     decay: float
     smoothing: float
     second: float
+    precision: str
     freeze: tuple[str, ...]
     factors: Mapping[str, float]
     importance: Mapping[str, float]
@@ -130,7 +131,10 @@ class Trainer:
         seconds = torch.from_numpy(self.training.seconds[rows])
         scaled = (self.training.targets[rows] - self.mean) / self.deviation
 
-        hidden = self.net[:-1](frames)
+        # the weights, the last layer and the loss remain f32
+        with torch.autocast("cpu", torch.bfloat16, enabled=config.precision == "bf16"):
+            hidden = self.net[:-1](frames)
+        hidden = hidden.float()
         logits = self._output(hidden)
         loss = torch.zeros(())
         for share, actions in ((1 - config.second, labels), (config.second, seconds)):

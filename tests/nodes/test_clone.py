@@ -85,6 +85,15 @@ def test_it_learns_to_act_as_the_teacher(tmp_path: Path, home: Path) -> None:
     assert not (home / "training/small/looked").exists()
 
 
+def test_it_computes_in_bf16(tmp_path: Path, home: Path) -> None:
+    write_fights()
+    _train(clone(), tmp_path)
+    _train(clone(name="short", precision="bf16"), tmp_path)
+    exact, short = _curve(home)["loss"], _curve(home, "short")["loss"]
+    assert 0 < abs(exact[0] - short[0]) < 0.02
+    assert short[-5:].mean() < 0.6 * short[:5].mean()
+
+
 def test_its_second_choice_is_the_teacher_s(tmp_path: Path, home: Path) -> None:
     """Where the teacher would kick, its second best is to punch, and the other way round."""
     data = write_fights()
@@ -259,15 +268,16 @@ def test_wrong_settings_are_refused(tmp_path: Path, widgets: dict[str, Any], mes
 # -- going on
 
 
+@pytest.mark.parametrize("precision", ["f32", "bf16"])
 def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(
-    tmp_path: Path, home: Path
+    tmp_path: Path, home: Path, precision: str
 ) -> None:
     write_fights(4)
-    _train(clone(name="whole"), tmp_path)
+    _train(clone(name="whole", precision=precision), tmp_path)
     # the looking takes one tick, and each further one five steps
     for ticks in (3, 4):
-        _train(clone(), tmp_path, ticks=ticks)
-    host = _train(clone(), tmp_path)
+        _train(clone(precision=precision), tmp_path, ticks=ticks)
+    host = _train(clone(precision=precision), tmp_path)
     assert "goes on after step 25" in host.said[0]
     for table in ("training", "validation"):
         whole, parts = _curve(home, "whole", table), _curve(home, "small", table)
