@@ -79,8 +79,8 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
 
     Its brain is that of the FighterMask that the policy will see through; FighterMask, CenterMasks,
     Crop and Resize themselves look at the pictures of the data set. In play, a FrameStack with a
-    mean of 0 and a deviation of 1 stacks what they show. Labels are the teacher's actions; samples in which
-    no action has an effect are left out.
+    mean of 0 and a deviation of 1 stacks what they show. Labels are the teacher's actions; samples
+    in which no action has an effect are left out.
 
     First all pictures are looked at, some episodes on each tick, by all workers of the run. Then
     each tick takes some steps of the optimizer. The folder `training/NAME` in $MINIBRAINS_HOME has
