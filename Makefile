@@ -1,14 +1,15 @@
-# make run   set up a virtual environment, play Duel with a vision-language model, print result, path of the clip, the editor
-# make test  set up, then lint, types and tests (16 minutes on two cores)
-# make docs  set up, then build the API reference: build/api/index.html
-# make soak  the tests that take longer: kills, faults, twenty minutes of runs, thousands of hostile requests and files (an hour)
+# make run    set up a virtual environment, play Duel with a vision-language model, print result, path of the clip, the editor
+# make test   set up, then lint, types and tests (16 minutes on two cores)
+# make smoke  a network is trained, and the shipped one plays 50 matches (three minutes)
+# make docs   set up, then build the API reference: build/api/index.html
+# make soak   the tests that take longer: kills, faults, twenty minutes of runs, thousands of hostile requests and files (an hour)
 PYTHON ?= python3
 VENV ?= .venv
 PIP = $(VENV)/bin/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt
 
 EDITOR = $(shell find web/src -type f) web/index.html web/package-lock.json web/vite.config.ts
 
-.PHONY: run test docs soak bench clean
+.PHONY: run test smoke docs soak bench clean
 
 run: $(VENV)/installed
 	$(VENV)/bin/python -m server run workflows/sf2.json --video sf2.mp4
@@ -25,6 +26,9 @@ test: $(VENV)/installed-dev
 	$(VENV)/bin/mypy
 	$(VENV)/bin/python hatch_build.py check
 	$(VENV)/bin/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 30
+
+smoke: $(VENV)/installed-dev
+	$(VENV)/bin/pytest -m smoke --durations 0
 
 docs: $(VENV)/installed-dev
 	$(VENV)/bin/python -m tests.project.api_reference
