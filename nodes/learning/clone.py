@@ -107,19 +107,18 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
         rebuild=True,
         doc="pictures that are one below the other in those of the data set, as RecentFrames does",
     )
-    center: int = widget(
-        default=70,
-        min=-1,
+    center: tuple[int, ...] = widget(
+        default=(70, 120),
         rebuild=True,
-        doc="the column of CenterMasks, in which the own fighter is kept; -1: there is none",
+        doc="column and strip of CenterMasks, in pixels; empty: there is no CenterMasks",
     )
     box: tuple[int, ...] = widget(
-        default=(0, 48, 320, 176),
+        default=(0, 48, 440, 176),
         rebuild=True,
         doc="left, top, width and height of the box that Crop cuts out, in pixels",
     )
     size: tuple[int, ...] = widget(
-        default=(128, 76), rebuild=True, doc="width and height that Resize scales it to, in pixels"
+        default=(176, 76), rebuild=True, doc="width and height that Resize scales it to, in pixels"
     )
 
     convolutions: tuple[tuple[int, ...], ...] = widget(
@@ -224,6 +223,10 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
         if len(self.box) != 4 or min(self.box) < 0 or min(self.box[2:]) < 1:
             raise MinibrainsError(
                 f"box is {list(self.box)}; expected left, top, width and height in pixels"
+            )
+        if len(self.center) not in (0, 2) or min(self.center, default=0) < 0:
+            raise MinibrainsError(
+                f"center is {list(self.center)}; expected column and strip in pixels, or nothing"
             )
         if len(self.size) != 2 or min(self.size) < 1:
             raise MinibrainsError(f"size is {list(self.size)}; expected width and height in pixels")

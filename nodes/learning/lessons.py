@@ -34,8 +34,8 @@ class Eyes(NamedTuple):
     """Its setting of that name."""
     pictures: int
     """Number of pictures that are one below the other in a stored one, oldest first."""
-    center: int
-    """The column in which CenterMasks keeps the own fighter; -1: there is no CenterMasks."""
+    center: tuple[int, ...]
+    """The settings of CenterMasks: column and strip in pixels; empty: there is none."""
     box: tuple[int, ...]
     """The settings of Crop: left, top, width, height in pixels."""
     size: tuple[int, ...]
@@ -115,17 +115,18 @@ def look(job: Job) -> Lesson:
     left, top, width, height = eyes.box
     crop = Crop(left=left, top=top, width=width, height=height)
     resize = Resize(width=eyes.size[0], height=eyes.size[1])
-    center = CenterMasks(column=max(eyes.center, 0))
+    center = _center_of(eyes)
     mask.open(None)  # type: ignore[arg-type]  # it asks nothing of its host
     mask.reset(Episode(0, 0))
-    center.reset(Episode(0, 0))
+    if center is not None:
+        center.reset(Episode(0, 0))
 
     pictures: list[bytes] = []
     for row in range(len(samples)):
         planes: list[np.ndarray] = []
         for picture in _parts(samples, row, eyes):
             masks = mask.tick(picture).masks
-            if eyes.center >= 0:
+            if center is not None:
                 masks = center.tick(masks)
             small = resize.tick(crop.tick(masks))
             planes.append(small.transpose(2, 0, 1))
@@ -142,12 +143,20 @@ def look(job: Job) -> Lesson:
     )
 
 
+def _center_of(eyes: Eyes) -> CenterMasks | None:
+    if not eyes.center:
+        return None
+    column, strip = eyes.center
+    return CenterMasks(column=column, strip=strip)
+
+
 def _parts(samples: EpisodeSamples, row: int, eyes: Eyes) -> list[np.ndarray]:
     """Return the pictures of a sample, oldest first. Raises DataError."""
     stored = samples.picture(row)
     height, rest = divmod(len(stored), eyes.pictures)
     left, top, wide, high = eyes.box
-    fits = stored.shape[2] == 3 and left + wide <= stored.shape[1] and top + high <= height
+    columns = stored.shape[1] + sum(eyes.center[1:])  # a strip makes the masks wider
+    fits = stored.shape[2] == 3 and left + wide <= columns and top + high <= height
     if rest or not fits:
         found = "x".join(map(str, stored.shape[:2]))
         raise DataError(

@@ -5,7 +5,7 @@ its masks.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -34,6 +34,7 @@ DOUBT: Final = 0.02
 
 FighterMasks = Annotated[np.ndarray, Socket("frame", "u8[h w 2]")]
 """A picture of two colours: 255 where the own fighter is, and 255 where the other one is."""
+CenteredMasks = Annotated[np.ndarray, Socket("frame", "u8[h columns 2]")]
 
 
 class FighterColors(Brain):
@@ -247,36 +248,51 @@ def _median_columns(masks: np.ndarray) -> tuple[list[int], list[int]]:
 
 
 class CenterMasks(Node, category="vision"):
-    """Move masks sideways so that a fighter always stands in the same column.
+    """Move masks sideways so that the own fighter always stands in the same column, and show the
+    other one once more, in the middle of a strip of its own.
 
     A network then need not learn the same pose anew for each place on the screen, and the distance
     of the fighters is where the other one stands.
 
     masks:  uint8 [h, w, 2] from FighterMask
-    Out:    uint8 [h, w, 2], moved; what comes in from the side is 0, and what leaves it is lost.
-            The fighter's median column is moved to `column`; as long as it has fewer pixels than
-            `least`, masks are moved as before, and not at all before it was ever seen
+    Out:    uint8 [h, w + strip, 2]: the masks, moved so that the own fighter's median column is
+            `column`, and beside them the columns around the other one's. What comes in from the
+            sides is 0, and what leaves them is lost. As long as a fighter has fewer pixels than
+            `least`, what is centred on it stays as it was; at first it is column 0
     """
 
-    fighter: Literal["own", "other"] = widget(default="own", doc="who stands in the column")
-    column: int = widget(default=70, min=0, doc="the column, in pixels from the left")
+    column: int = widget(
+        default=70, min=0, max=4096, doc="the own fighter's column, in pixels from the left"
+    )
+    strip: int = widget(
+        default=120, min=0, max=4096, doc="width of the other one's strip in pixels; 0: none"
+    )
     least: int = widget(
-        default=24, min=1, doc="pixels of the fighter below which it is not looked for"
+        default=24, min=1, doc="pixels of a fighter below which it is not looked for"
     )
 
     def reset(self, episode: Episode) -> None:
-        self.moved = 0
+        self.own = self.other = 0
+        """The median columns of both."""
 
-    def tick(self, masks: FighterMasks) -> FighterMasks:
-        medians, pixels = _median_columns(masks)
-        fighter = FIGHTERS.index(self.fighter)
-        if pixels[fighter] >= self.least:
-            self.moved = self.column - medians[fighter]
-        width = masks.shape[1]
-        moved = np.zeros_like(masks)
-        start, end = max(self.moved, 0), min(width, width + self.moved)
-        moved[:, start:end] = masks[:, start - self.moved : end - self.moved]
-        return moved
+    def tick(self, masks: FighterMasks) -> CenteredMasks:
+        (own, other), (own_pixels, other_pixels) = _median_columns(masks)
+        if own_pixels >= self.least:
+            self.own = own
+        if other_pixels >= self.least:
+            self.other = other
+        height, width, _ = masks.shape
+        out = np.zeros((height, width + self.strip, 2), np.uint8)
+        _copy_columns(masks, self.own - self.column, out[:, :width])
+        _copy_columns(masks, self.other - self.strip // 2, out[:, width:])
+        return out
+
+
+def _copy_columns(masks: np.ndarray, first: int, out: np.ndarray) -> None:
+    """Copy the columns of masks from `first` on into `out`; those outside of the masks are left."""
+    start = max(first, 0)
+    end = max(min(first + out.shape[1], masks.shape[1]), start)
+    out[:, start - first : end - first] = masks[:, start:end]
 
 
 class LabelledTiles(NamedTuple):

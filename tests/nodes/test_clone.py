@@ -153,8 +153,8 @@ def test_training_and_play_see_the_same(tmp_path: Path) -> None:
     lesson = look(job)
     shown = Lessons(job.eyes.whole(), [lesson]).frames(np.arange(len(lesson.pictures)))
     mask = FighterMask(brain=COLORS, turn=True)
-    center = CenterMasks(column=SMALL["center"])
-    crop, resize = Crop(left=0, top=4, width=64, height=24), Resize(width=32, height=12)
+    center = CenterMasks(column=12, strip=16)
+    crop, resize = Crop(left=0, top=4, width=80, height=24), Resize(width=40, height=12)
     brain = FrameStackBrain(
         taps=np.array([2, 1, 0], np.int32),
         mean=np.zeros(2, np.float32),
@@ -184,7 +184,7 @@ def test_every_checkpoint_plays(tmp_path: Path, home: Path) -> None:
     for path in checkpoints:
         node = PolicyHead(brain=PolicyHeadBrain.load(path))
         with opened(node):
-            (logits,) = play(node, {"frames": np.zeros((6, 12, 32), np.float32)})
+            (logits,) = play(node, {"frames": np.zeros((6, 12, 40), np.float32)})
         assert logits.shape == (3,)
         assert np.isfinite(logits).all()
 
@@ -371,7 +371,7 @@ def test_a_loss_that_is_no_number_leaves_its_batch(tmp_path: Path, home: Path) -
     assert "\n" not in str(refused.value)
     (path,) = (home / "training/small").glob("not-finite-*.npz")
     with np.load(path) as batch:
-        assert batch["frames"].shape == (16, 6, 12, 32)
+        assert batch["frames"].shape == (16, 6, 12, 40)
         assert len(batch["labels"]) == 16
 
 
@@ -434,7 +434,7 @@ def test_play_refuses_another_action_table(
     )
     table.save(tmp_path / "table.safetensors", title="Three actions", made_by="a test")
     masks = {"in": {"frame": "console.frame"}, "brain": "fighter_colors/duel.safetensors"}
-    size = {"width": 32, "height": 12}
+    size = {"width": 40, "height": 12}
     stack = {"in": {"frame": "small.frame"}, "brain": "frame_stack/masks3.safetensors"}
     head = {"in": {"frames": "stack.frames"}, "brain": "policy_head/small.safetensors"}
     sink = {"in": {"action": "choose.action"}, "brain": "table.safetensors"}

@@ -326,25 +326,38 @@ def _standing(**columns: int) -> np.ndarray:
 
 
 @given(own=st.integers(2, 37), other=st.integers(2, 37), column=st.integers(2, 37))
-def test_masks_are_moved_until_the_fighter_stands_in_the_column(
+def test_masks_are_moved_until_the_own_fighter_stands_in_the_column(
     own: int, other: int, column: int
 ) -> None:
-    with opened(node := CenterMasks(column=column)):
+    with opened(node := CenterMasks(column=column, strip=0)):
         (moved,) = play(node, {"masks": _standing(own=own, other=other)})
     expected = np.zeros_like(moved)
     expected[2:, column - 2 : column + 3, 0] = 255
-    left = max(other - own + column - 2, 0)
-    expected[2:, left : max(other - own + column + 3, 0), 1] = 255
+    left = other - own + column - 2
+    expected[2:, max(left, 0) : max(left + 5, 0), 1] = 255
     assert np.array_equal(moved, expected)
 
 
-def test_masks_are_moved_as_before_while_the_fighter_is_not_seen() -> None:
-    with opened(node := CenterMasks(fighter="other", column=30)):
-        ticks = [{"masks": _standing(own=5, **seen)} for seen in ({}, {"other": 20}, {})]
-        before, seen, unseen = play(node, *ticks)
-    assert np.array_equal(before, _standing(own=5)), "it was never seen"
-    assert np.array_equal(seen, _standing(own=15, other=30))
-    assert np.array_equal(unseen, _standing(own=15))
+@given(own=st.integers(2, 37), other=st.integers(2, 37))
+def test_the_other_one_stands_in_the_middle_of_the_strip(own: int, other: int) -> None:
+    with opened(node := CenterMasks(column=20, strip=11)):
+        (moved,) = play(node, {"masks": _standing(own=own, other=other)})
+    strip = moved[:, 40:]
+    expected = np.zeros((8, 11, 2), np.uint8)
+    expected[2:, 3:8, 1] = 255
+    left = own - other + 5 - 2
+    expected[2:, max(left, 0) : max(left + 5, 0), 0] = 255
+    assert np.array_equal(strip, expected)
+
+
+def test_masks_are_moved_as_before_while_a_fighter_is_not_seen() -> None:
+    with opened(node := CenterMasks(column=20, strip=11)):
+        views: list[dict[str, int]] = [{"own": 5, "other": 30}, {"own": 9}, {"other": 33}]
+        ticks = [{"masks": _standing(**view)} for view in views]
+        _, without_other, without_own = play(node, *ticks)
+    assert np.array_equal(without_other[:, :40], _standing(own=20))
+    assert not without_other[:, 40:].any()
+    assert np.array_equal(without_own[:, :40], _standing(other=20 + 33 - 9))
 
 
 def _tiles(masks: np.ndarray, **inputs: Any) -> LabelledTiles:

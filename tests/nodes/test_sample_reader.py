@@ -134,6 +134,7 @@ def test_a_network_agrees_as_often_as_the_trainer_says(
     tmp_path: Path, models: Path, minibrains: Command
 ) -> None:
     data = write_fights(2)
+    column, strip = SMALL["center"]
     left, top, width, height = SMALL["box"]
     columns, rows = SMALL["size"]
     config = {
@@ -158,7 +159,7 @@ def test_a_network_agrees_as_often_as_the_trainer_says(
         },
         center={
             "type": "CenterMasks@1",
-            "set": {"column": SMALL["center"]},
+            "set": {"column": column, "strip": strip},
             "in": {"masks": "fighters.masks"},
         },
         box={

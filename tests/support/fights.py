@@ -22,9 +22,9 @@ NAME = "fights"
 SMALL: dict[str, Any] = {
     "data": NAME,
     "name": "small",
-    "center": 12,
-    "box": (0, 4, 64, 24),
-    "size": (32, 12),
+    "center": (12, 16),
+    "box": (0, 4, 80, 24),
+    "size": (40, 12),
     "convolutions": ((8, 4, 2),),
     "hidden": 16,
     "auxiliary": ("agent_x-enemy_x", "height"),

@@ -144,7 +144,10 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         ),
         _ticks(pad=[("UP", "B"), None, (), ("LEFT",)] * 3),
     ),
-    "CenterMasks": (lambda: fighters_seen.CenterMasks(column=4, least=1), _ticks(masks=MASKS)),
+    "CenterMasks": (
+        lambda: fighters_seen.CenterMasks(column=4, strip=6, least=1),
+        _ticks(masks=MASKS),
+    ),
     "Changed": (flow.Changed, _ticks(value=[GREY[0], GREY[0], GREY[1], 1, 1, True])),
     "ClonePolicy": (_clone, [{}] * 3),
     "Compare": (
