@@ -255,6 +255,7 @@ def test_a_factor_slows_parts_down(tmp_path: Path, home: Path) -> None:
         ({"pictures": 5}, "expected 5 pictures"),
         ({"start": "models/none.safetensors"}, "there is no file 'models/none.safetensors'"),
         ({"data": "nothing"}, "has no episodes"),
+        ({"center": (12,)}, "expected column and strip in pixels, or nothing"),
         ({"game": "Airstriker-Genesis-v0"}, "is of the game 'Duel-Genesis', expected 'Airstriker"),
     ],
 )
