@@ -114,7 +114,7 @@ def _settings() -> dict[str, Any]:
 
 
 def _look(data: DataSet, node: ClonePolicy) -> Lessons:
-    eyes = Eyes(node.brain, node.turn, node.pictures, node.box, node.size)
+    eyes = Eyes(node.brain, node.turn, node.pictures, node.center, node.box, node.size)
     seen = [look(Job(data.folder, info, EyesParts.of(eyes), ())) for info in data.episodes()]
     return Lessons(eyes, seen)
 
