@@ -1,4 +1,4 @@
-"""The sink turns an action into buttons held on a pad, by a table; and the way back."""
+"""The sink turns an action into held buttons by a table; PadToAction goes the other way."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class EmulatorSink(Node, category="actions", clocked=True):
         return self.rows[0]
 
 
-class Held(NamedTuple):
+class HeldAction(NamedTuple):
     """The action whose buttons are held."""
 
     action: TableAction | Absent
@@ -183,25 +183,31 @@ class PadToAction(Node, category="actions"):
     brain: ActionTable
 
     def open(self, host: Host) -> None:
-        self._held = {right: self._actions_by_buttons(right) for right in FACING}
+        self._beginning = {right: self._actions_by_beginning(right) for right in FACING}
         self._named: dict[tuple[bool, Pad], int | Absent] = {}
+        """What was found for a direction and a pad."""
 
-    def _actions_by_buttons(self, right: bool) -> dict[frozenset[str], int]:
-        """Return the action of each set of buttons that one begins with."""
+    def _actions_by_beginning(self, right: bool) -> dict[frozenset[str], int]:
+        """Return the action that begins with each set of buttons, motions left out."""
         table = self.brain
         relative = np.isin(table.buttons, list(FACING[right]))
-        by_facing = table.rows[table.starts[:-1]][:, relative].any(axis=1)
+        first_rows = table.rows[table.starts[:-1]]
+        by_facing = first_rows[:, relative].any(axis=1)
+        # those with FORWARD or BACK come first
+        order = np.argsort(~by_facing, kind="stable")
+
         actions: dict[frozenset[str], int] = {}
-        for action in np.argsort(~by_facing, kind="stable").tolist():
+        for action in order.tolist():
             first, *rest = map(frozenset, table.pads(action, right))
-            if all(later <= first for later in rest):
+            is_motion = any(not later <= first for later in rest)
+            if not is_motion:
                 actions.setdefault(first, action)
         return actions
 
     def reset(self, episode: Episode) -> None:
         self.last: int | Absent = ABSENT
 
-    def tick(self, pad: On[Pad], facing: Flag | None = None) -> Held:
+    def tick(self, pad: On[Pad], facing: Flag | None = None) -> HeldAction:
         action: int | Absent = ABSENT
         if pad is not None:
             _check_facing(self.brain, facing)
@@ -211,11 +217,13 @@ class PadToAction(Node, category="actions"):
             action = self._named[key]
         begins = action is not ABSENT and action != self.last
         self.last = action
-        return Held(action, begins)
+        return HeldAction(action, begins)
 
     def _nearest(self, right: bool, pad: Pad) -> int | Absent:
+        """Return the action that begins with most of the buttons of a pad, and with no others."""
         held = frozenset(pad)
-        fitting = [buttons for buttons in self._held[right] if buttons <= held]
+        actions = self._beginning[right]
+        fitting = [buttons for buttons in actions if buttons <= held]
         if not fitting:
             return ABSENT
-        return self._held[right][max(fitting, key=len)]
+        return actions[max(fitting, key=len)]

@@ -160,8 +160,8 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
     precision: Literal["f32", "bf16"] = widget(
         default="f32",
         rebuild=True,
-        doc="in which a step computes; bf16 is more than twice as fast on processors that have "
-        "instructions for it (AMX, AVX-512 BF16), and slower on others",
+        doc="in which a step computes; bf16 is faster on processors that have instructions for it "
+        "(AMX, AVX-512 BF16), and slower on others",
     )
     importance: Mapping[str, float] = widget(
         default=MappingProxyType({}),

@@ -112,24 +112,19 @@ def look(job: Job) -> Lesson:
     eyes = job.eyes.whole()
     samples = DataSet(job.folder).read(job.info)
     mask = FighterMask(brain=eyes.colors, turn=eyes.turn)
-    left, top, width, height = eyes.box
-    crop = Crop(left=left, top=top, width=width, height=height)
-    resize = Resize(width=eyes.size[0], height=eyes.size[1])
-    center = _center_of(eyes)
+    after = _nodes_after_the_mask(eyes)
     mask.open(None)  # type: ignore[arg-type]  # it asks nothing of its host
-    mask.reset(Episode(0, 0))
-    if center is not None:
-        center.reset(Episode(0, 0))
+    for node in (mask, *after):
+        node.reset(Episode(0, 0))
 
     pictures: list[bytes] = []
     for row in range(len(samples)):
         planes: list[np.ndarray] = []
         for picture in _parts(samples, row, eyes):
             masks = mask.tick(picture).masks
-            if center is not None:
-                masks = center.tick(masks)
-            small = resize.tick(crop.tick(masks))
-            planes.append(small.transpose(2, 0, 1))
+            for node in after:
+                masks = node.tick(masks)
+            planes.append(masks.transpose(2, 0, 1))
         shown = np.concatenate(planes)
         pictures.append(zlib.compress(shown.tobytes(), 1))
 
@@ -143,11 +138,18 @@ def look(job: Job) -> Lesson:
     )
 
 
-def _center_of(eyes: Eyes) -> CenterMasks | None:
-    if not eyes.center:
-        return None
-    column, strip = eyes.center
-    return CenterMasks(column=column, strip=strip)
+def _nodes_after_the_mask(eyes: Eyes) -> list[Any]:
+    """Return the nodes that the masks go through, in order."""
+    left, top, width, height = eyes.box
+    columns, rows = eyes.size
+    nodes: list[Any] = [
+        Crop(left=left, top=top, width=width, height=height),
+        Resize(width=columns, height=rows),
+    ]
+    if eyes.center:
+        column, strip = eyes.center
+        nodes.insert(0, CenterMasks(column=column, strip=strip))
+    return nodes
 
 
 def _parts(samples: EpisodeSamples, row: int, eyes: Eyes) -> list[np.ndarray]:

@@ -176,6 +176,13 @@ def test_training_and_play_see_the_same(tmp_path: Path) -> None:
     assert np.array_equal(np.stack(played), shown.astype(np.float32) / np.float32(255))
 
 
+def test_masks_need_not_be_centred(tmp_path: Path, home: Path) -> None:
+    write_fights(4)
+    _train(clone(center=(), box=(0, 4, 64, 24), size=(32, 12), epochs=1), tmp_path)
+    brain = _policy(home)
+    assert (brain.channels, brain.height, brain.width) == (6, 12, 32)
+
+
 def test_every_checkpoint_plays(tmp_path: Path, home: Path) -> None:
     write_fights(4)
     _train(clone(epochs=4), tmp_path)
