@@ -825,6 +825,23 @@ def test_an_older_workflow_is_saved_in_todays_form_even_at_once(
     assert saved["nodes"]["last"]["when"] == "console.terminated"
 
 
+@pytest.mark.parametrize("pointed_at", ["span", ".icon"], ids=["word", "icon"])
+def test_a_button_that_is_drawn_anew_while_it_is_pressed_is_clicked(
+    browser: Browser, tmp_path: Path, pointed_at: str
+) -> None:
+    with serving(tmp_path / "data") as server, editor(browser, server.address) as page:
+        page.start_with("duel_expert")
+        page.page.get_by_role("button", name="Run", exact=True).click()
+        page.frames("console", at_least=1)
+        box = page.page.locator(f".bar-middle button[title^=Stop] {pointed_at}").bounding_box()
+        assert box
+        page.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.page.mouse.down()
+        page.until(f"session.run.tick > {page.ask('session.run.tick')}")
+        page.page.mouse.up()
+        page.until("session.run?.state === 'stopped'")
+
+
 @pytest.mark.parametrize("paused", [False, True], ids=["running", "paused"])
 def test_a_moment_of_a_running_game_is_saved_and_begun_from(
     browser: Browser, tmp_path: Path, paused: bool
