@@ -1,6 +1,6 @@
 # make run    set up a virtual environment, play Duel with a vision-language model, print result, path of the clip, the editor
 # make test   set up, then lint, types and tests (16 minutes on two cores)
-# make smoke  a network is trained, and the shipped one plays 50 matches (three minutes)
+# make slow   the tests that take ten seconds or more each: a network is trained, the shipped one plays 50 matches (NN minutes)
 # make docs   set up, then build the API reference: build/api/index.html
 # make soak   the tests that take longer: kills, faults, twenty minutes of runs, thousands of hostile requests and files (an hour)
 PYTHON ?= python3
@@ -9,7 +9,7 @@ PIP = $(VENV)/bin/python -m pip install --disable-pip-version-check --quiet --co
 
 EDITOR = $(shell find web/src -type f) web/index.html web/package-lock.json web/vite.config.ts
 
-.PHONY: run test smoke docs soak bench clean
+.PHONY: run test slow docs soak bench clean
 
 run: $(VENV)/installed
 	$(VENV)/bin/python -m server run workflows/sf2.json --video sf2.mp4
@@ -27,8 +27,8 @@ test: $(VENV)/installed-dev
 	$(VENV)/bin/python hatch_build.py check
 	$(VENV)/bin/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 30
 
-smoke: $(VENV)/installed-dev
-	$(VENV)/bin/pytest -m smoke --durations 0
+slow: $(VENV)/installed-dev
+	$(VENV)/bin/pytest -m slow --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 0
 
 docs: $(VENV)/installed-dev
 	$(VENV)/bin/python -m tests.project.api_reference

@@ -25,21 +25,21 @@ WITH_AN_EMULATOR = ("games/test_duel.py",)
 commands get a process each."""
 LONGEST = (
     "web/test_editor.py",
-    "games/test_sf2_pixels.py",
-    "process/test_workers.py",
-    "project/test_wheel.py",
     "evaluation/test_evaluate.py",
-    "nodes/test_hostile_models.py",
-    "http/test_queue.py",
-    "http/test_runs.py",
-    "http/test_limits.py",
-    "engine/test_background.py",
-    "api/test_missing_packages.py",
+    "project/test_reference.py",
+    "process/test_workers.py",
     "games/test_duel.py",
-    "games/test_duel_tuning.py",
-    "project/test_games_build.py",
-    "project/test_docs.py",
+    "api/test_brain.py",
+    "api/test_missing_packages.py",
+    "nodes/test_hostile_models.py",
+    "project/test_wheel.py",
+    "engine/test_background.py",
+    "run/test_realtime.py",
+    "http/test_queue.py",
+    "graph/test_workflow_file.py",
+    "http/test_limits.py",
     "commands/test_make_brains.py",
+    "games/test_duel_search.py",
 )
 """The files that take longest. They begin first, so that the processes that share the tests end at
 about the same time."""

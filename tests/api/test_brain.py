@@ -55,7 +55,7 @@ def kinds() -> dict[str, type[Brain]]:
 
 KINDS = kinds()
 fuzz = settings(
-    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 

@@ -47,6 +47,7 @@ def without(minibrains_process: Command, tmp_path: Path) -> Any:
     return do
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("package", "arguments"),
     [
@@ -93,6 +94,7 @@ def test_it_is_said_as_json_too(without: Any) -> None:
     assert (done.returncode, done.stderr) == (2, f"{said}\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "package", ["safetensors", "torch", "transformers", "peft", "PIL", "aiohttp", "stable_retro"]
 )

@@ -21,6 +21,7 @@ SLOW = "tile_codebook/duel.safetensors"
 """Learned by playing for more than a minute."""
 
 
+@pytest.mark.slow
 def test_the_shipped_brains_are_made_byte_for_byte(
     minibrains_process: Callable[..., Any], tmp_path: Path
 ) -> None:

@@ -973,6 +973,7 @@ def memory_stays_flat(ticks: int) -> None:
     assert after - before < 50_000
 
 
+@pytest.mark.slow
 def test_memory_stays_flat() -> None:
     memory_stays_flat(200_000)
 

@@ -326,6 +326,7 @@ def _rows(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text().splitlines()[1:]]
 
 
+@pytest.mark.slow
 def test_the_result_states_the_conditions_and_who_played(
     four: tuple[Path, dict[str, Any], str],
 ) -> None:
@@ -410,6 +411,7 @@ def test_episode_by_episode_everybody_has_the_same_start(
     assert len(actions) > 20, "but not everybody does the same"
 
 
+@pytest.mark.slow
 def test_the_example_of_the_page_plays_real_matches_and_none_twice(
     tmp_path: Path, evaluate: Evaluate
 ) -> None:
@@ -502,6 +504,7 @@ def test_a_workflow_that_has_an_opponent_of_its_own_is_refused(
     assert (done.returncode, words in done.stderr) == (2, True), done.stderr
 
 
+@pytest.mark.slow
 def test_a_killed_evaluation_goes_on_where_it_was(
     with_baselines: Path, four: tuple[Path, dict[str, Any], str], evaluate: Evaluate
 ) -> None:
@@ -581,6 +584,7 @@ def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 HELD_BACK = ("duel_expert", "--states", "held_back/Level4.*", "--ticks", "60", "--json")
 
 
+@pytest.mark.slow
 def test_every_look_at_held_back_states_is_recorded(
     with_baselines: Path, ledger: Path, evaluate: Evaluate
 ) -> None:
@@ -601,6 +605,7 @@ def test_every_look_at_held_back_states_is_recorded(
     assert player["brains"] == {name: brain["sha256"] for name, brain in brains.items()}
 
 
+@pytest.mark.slow
 def test_looks_at_states_of_another_rom_are_not_counted(
     with_baselines: Path, ledger: Path, evaluate: Evaluate
 ) -> None:
@@ -640,6 +645,7 @@ def test_held_back_states_are_not_looked_at_without_a_ledger(
     assert not list(with_baselines.glob("evaluations/episodes/*-held_back-*"))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("ledger")
 @pytest.mark.parametrize(("split", "left_out"), [("held_back", ["decisions"]), ("validation", [])])
 def test_what_collects_is_left_out_where_states_are_held_back(

@@ -581,6 +581,7 @@ def known_at_once(now: dict[str, int], side: str) -> tuple[int, ...]:
     return tuple(now[f"{side}_{name}"] for name in KNOWN_AT_ONCE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", REACTIONS)
 def test_the_opponent_reacts_no_sooner_than_its_level_allows(game: Game, level: int) -> None:
     game.begin(mode=0, enemy_level=level, seed=11)
@@ -622,6 +623,7 @@ def first_difference(one: list[Any], other: list[Any]) -> int:
     return len(one)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", REACTIONS)
 def test_the_opponent_on_the_left_is_as_late(game: Game, level: int) -> None:
     """The one on the right becomes another in mid-fight;
@@ -739,6 +741,7 @@ def test_the_fight_in_the_mirror_goes_alike(game: Game, level: int, character: i
         ), frame
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blank", [0, 1])
 def test_at_a_pace_the_match_goes_alike(game: Game, blank: int) -> None:
     """Several frames in one of the console's, also while it draws:

@@ -105,6 +105,7 @@ def compare_match(bench: RomBench, number: int) -> int:
     raise AssertionError("the match does not end")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(20))
 def test_a_match_is_the_rom_s_frame_by_frame(bench: RomBench, number: int) -> None:
     assert compare_match(bench, number) > 500

@@ -152,6 +152,7 @@ def test_a_table_of_bands_has_an_answer_for_each_band_and_others_for_some_status
 # ---- policy gradient ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("interval", [0, 6])
 def test_a_table_learns_by_policy_gradient(interval: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gradient, "MATCHES_A_STEP", 16)
@@ -489,6 +490,7 @@ def test_another_draw_is_another_judge() -> None:
         assert not space.interval or space.interval not in exploits.DELAYS
 
 
+@pytest.mark.slow
 def test_annealing_finds_who_wins() -> None:
     task = judge.Task(1, 1, Space("side loop", 5, 0), 2000)
     best = judge.anneal(task)

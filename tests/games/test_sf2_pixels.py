@@ -67,7 +67,7 @@ def test_no_node_learns_which_state_the_game_began_from(monkeypatch: pytest.Monk
     assert not asked
 
 
-@pytest.mark.smoke
+@pytest.mark.slow
 def test_it_wins_matches_on_a_stage_and_in_match_ups_that_it_has_not_seen() -> None:
     """The smoke of 50 matches; docs/benchmarks.md has the measurement."""
     rows = _play("sf2_pixels", episodes=50)
@@ -75,7 +75,7 @@ def test_it_wins_matches_on_a_stage_and_in_match_ups_that_it_has_not_seen() -> N
     assert won >= 35
 
 
-@pytest.mark.smoke
+@pytest.mark.slow
 def test_a_small_network_is_collected_for_trained_corrected_and_played(
     minibrains_process: Command, tmp_path: Path
 ) -> None:

@@ -235,7 +235,7 @@ WIDGETS = [
 @pytest.mark.parametrize(
     "widget", [pytest.param(widget, id=f"{name}.{widget.name}") for name, widget in WIDGETS]
 )
-@settings(deadline=None)
+@settings(deadline=None, max_examples=30)
 @given(value=VALUES)
 def test_a_widget_takes_what_its_schema_takes(widget: Any, value: Any) -> None:
     try:

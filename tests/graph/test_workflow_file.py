@@ -792,7 +792,7 @@ SENSIBLE: dict[str, list[Any]] = {
     "set": [{}],
 }
 fuzz = settings(
-    deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 

@@ -486,6 +486,7 @@ def test_a_worker_without_files_is_not_given_the_next_run(server: Server) -> Non
     server.talk(talk)
 
 
+@pytest.mark.slow
 def test_a_page_waits_for_a_worker_that_does_not_read(tmp_path: Path) -> None:
     """200 MB of input for a worker that stands still do not pile up in the server,
     and others are answered.

@@ -22,6 +22,7 @@ async def ticking(page: Page, prompt_id: str) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
 def test_what_was_acknowledged_is_played_by_the_next_server(
     tmp_path: Path, end: signal.Signals

@@ -307,6 +307,7 @@ def _workflow(tmp_path: Path, name: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_training_that_was_killed_goes_on(
     tmp_path: Path, home: Path, minibrains: Command, number: signal.Signals

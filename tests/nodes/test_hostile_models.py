@@ -161,6 +161,7 @@ NEED_A_PROCESS = (ENDLESS, "a text without end", "a tokenizer that panics", "pic
 """The cases that only the limits of a process stop, or that write to its standard error."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", HOSTILE)
 def test_a_model_that_asks_for_too_much_is_refused_in_a_sentence_and_once(
     case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest

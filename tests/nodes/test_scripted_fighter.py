@@ -135,6 +135,7 @@ def _rest(name: str) -> int:
     return 0
 
 
+@pytest.mark.slow
 def test_every_style_plays_a_match_to_its_end(summary: Callable[..., dict[str, Any]]) -> None:
     trajectories = set()
     for style in STYLES:

@@ -185,6 +185,7 @@ def test_a_node_that_raises_ends_the_run_with_its_sentence(
     assert result["worker_deaths"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["2", "ray://local?n=2"])
 def test_ctrl_c_stops_all_workers_after_the_tick(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: str
@@ -465,6 +466,7 @@ def test_a_second_process_is_asked_for_if_the_first_that_the_cluster_starts_dies
     assert len(killed) == 1
 
 
+@pytest.mark.slow
 def test_a_network_on_ray_plays_what_it_plays_here(
     minibrains_process: Any, summary: Summary, cluster: dict[str, str]
 ) -> None:
@@ -487,6 +489,7 @@ def test_a_worker_on_ray_that_dies_is_replaced(
     _same(summary(*arguments), many)
 
 
+@pytest.mark.slow
 def test_a_run_whose_cluster_is_gone_says_so_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

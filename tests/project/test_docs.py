@@ -116,6 +116,7 @@ def test_the_example_register_keeps_the_rules(examples: dict[str, Path]) -> None
     assert outputs == [(3, False), (1.0, False), (0.0, True)]
 
 
+@pytest.mark.slow
 def test_the_examples_are_as_strictly_typed_as_our_own_code(examples: dict[str, Path]) -> None:
     names = ["brightness.py", "limiter.py", "two_heads.py", "countdown.py"]
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", *names]

@@ -29,6 +29,7 @@ MADE_IN = Path("/nowhere/minibrains")
 """Where the tapes were made."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workflow", REFERENCE["workflows"])
 def test_a_workflow_plays_as_in_the_reference(
     workflow: str, summary: Callable[..., dict[str, Any]]
@@ -44,6 +45,7 @@ def test_a_workflow_plays_as_in_the_reference(
         assert found[name] == expected[name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workflow", sorted(set(REFERENCE["workflows"]) - set(REFUSED)))
 def test_a_tape_of_the_reference_replays(workflow: str, minibrains: Callable[..., Any]) -> None:
     expected = REFERENCE["workflows"][workflow]

@@ -9,6 +9,8 @@ import sys
 import zipfile
 from pathlib import Path
 
+import pytest
+
 from tests.support.paths import ROOT
 
 PACK = {
@@ -57,6 +59,7 @@ def _run(*command: object, cwd: Path, status: int = 0) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_wheel_plays_in_an_empty_environment(tmp_path: Path) -> None:
     _run(
         sys.executable,

@@ -104,6 +104,7 @@ def test_a_change_whose_node_never_opens_does_not_keep_the_run_from_ending(tmp_p
     assert not _lives(number)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["tick", "report"])
 @pytest.mark.parametrize("type_", ["Thinker", "ThinkerOnThread", "ThinkerInTick"])
 def test_the_second_ctrl_c_ends_a_run_whose_node_hangs(

@@ -1003,6 +1003,7 @@ CUT = """() => [...document.querySelectorAll('body *')].filter((element) => {
 }).map((element) => element.outerHTML.slice(0, 120))"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["dark", "light"])
 @pytest.mark.parametrize("size", SIZES)
 def test_screenshots(
@@ -1057,6 +1058,7 @@ def test_screenshots(
         assert page.troubles == []
 
 
+@pytest.mark.slow
 def test_in_a_shipped_workflow_no_node_lies_on_another(page: EditorPage) -> None:
     page.start_with("")
     for file in sorted((ROOT / "workflows").glob("*.json")):
