@@ -127,7 +127,16 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
         doc="of the network: [filters, kernel, stride] of each layer",
     )
     hidden: int = widget(
-        default=256, min=1, max=65536, rebuild=True, doc="width of the layer before the output"
+        default=192, min=1, max=65536, rebuild=True, doc="width of each hidden layer"
+    )
+    layers: int = widget(
+        default=2, min=1, max=64, rebuild=True, doc="number of hidden layers before the output"
+    )
+    profiles: bool = widget(
+        default=True,
+        rebuild=True,
+        doc="show the network the mean of each column and each row as well, which tell it exactly "
+        "where something is",
     )
     weights: Literal["f16", "f32"] = widget(
         default="f16", rebuild=True, doc="the type in which brains store the weights"
@@ -136,7 +145,7 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
         default="",
         rebuild=True,
         doc="a policy_head brain below $MINIBRAINS_HOME to begin with, such as "
-        "models/policy_head/duel.safetensors; it decides about convolutions, hidden and weights; "
+        "models/policy_head/duel.safetensors; it decides about the network; "
         "empty: random weights",
     )
 
@@ -412,6 +421,8 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
                 "actions": len(self._actions),
                 "hidden": self.hidden,
                 "convolutions": self.convolutions,
+                "layers": self.layers,
+                "profiles": self.profiles,
                 "action_names": self._actions,
                 "weights": self.weights,
             }

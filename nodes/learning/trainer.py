@@ -18,10 +18,15 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
+    from nodes.policies.convolutional import ConvolutionalPolicy
+
 CURVES: Final = ("step", "loss", "agreement", "rate")
 """One entry for each step: its number from 1, loss and agreement of its batch, learning rate."""
 VALIDATIONS: Final = ("step", "loss", "agreement")
 """One entry for each validation."""
+EXACT: Final = 0.05
+"""Error of an auxiliary variable, in deviations, from which on its loss no longer grows with the
+square: so a distance is learned to the pixel."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +60,7 @@ class Trainer:
     """
 
     config: TrainingConfig
-    net: nn.Sequential
+    net: ConvolutionalPolicy
     """The network of a PolicyHead."""
     actions: tuple[str, ...]
     training: Lessons
@@ -87,7 +92,7 @@ class Trainer:
             torch.default_generator.manual_seed(config.seed)
             self.auxiliary: nn.Module = nn.Identity()
             if targets.shape[1]:
-                self.auxiliary = nn.Linear(self._output.in_features, targets.shape[1])
+                self.auxiliary = nn.Linear(self.net.output.in_features, targets.shape[1])
 
         weights = torch.ones(len(self.actions))
         for name, weight in config.importance.items():
@@ -133,9 +138,9 @@ class Trainer:
 
         # the weights, the last layer and the loss remain f32
         with torch.autocast("cpu", torch.bfloat16, enabled=config.precision == "bf16"):
-            hidden = self.net[:-1](frames)
+            hidden = self.net.features(frames)
         hidden = hidden.float()
-        logits = self._output(hidden)
+        logits = self.net.output(hidden)
         loss = torch.zeros(())
         for share, actions in ((1 - config.second, labels), (config.second, seconds)):
             loss = loss + share * functional.cross_entropy(
@@ -143,7 +148,7 @@ class Trainer:
             )
         if scaled.size:
             guessed = self.auxiliary(hidden)
-            away = functional.smooth_l1_loss(guessed, torch.from_numpy(scaled))
+            away = functional.smooth_l1_loss(guessed, torch.from_numpy(scaled), beta=EXACT)
             loss = loss + config.auxiliary_weight * away
         if not torch.isfinite(loss):
             raise NotFiniteError(self.step + 1, loss.item(), rows, self.training)
@@ -198,12 +203,6 @@ class Trainer:
         """The share of the validation's labels that are the commonest one of the training."""
         commonest = np.bincount(self.training.labels).argmax()
         return float((self.validation.labels == commonest).mean())
-
-    @property
-    def _output(self) -> nn.Linear:
-        """The last layer, from the hidden one to the logits."""
-        output: Any = self.net.output
-        return output  # type: ignore[no-any-return]
 
     def _batch(self) -> np.ndarray:
         """Return the rows of the next batch: each epoch shows all samples in an order of its own,

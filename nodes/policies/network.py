@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
@@ -39,9 +38,17 @@ class PolicyHeadBrain(Brain):
     height: int = setting(doc="input pixels")
     width: int = setting(doc="input pixels")
     actions: int = setting(doc="the number of actions, which is the size of the output")
-    hidden: int = setting(doc="width of the layer before the output")
+    hidden: int = setting(doc="width of each hidden layer")
     convolutions: tuple[tuple[int, ...], ...] = setting(
         doc="[filters, kernel, stride] of each layer"
+    )
+    layers: int = setting(
+        1, "number of hidden layers between the convolutions and the output", added=True
+    )
+    profiles: bool = setting(
+        False,
+        "the first hidden layer also gets the mean of each column and each row of each channel",
+        added=True,
     )
     action_names: tuple[str, ...] = setting(
         (),
@@ -65,6 +72,7 @@ class PolicyHeadBrain(Brain):
         channels, height, width = config["channels"], config["height"], config["width"]
         dtype = config.get("weights", "f32")
         specs = {}
+        inputs = channels * (height + width) if config.get("profiles", False) else 0
         for index, layer in enumerate(config["convolutions"]):
             if len(layer) != 3 or min(layer) < 1:
                 raise BrainError(
@@ -75,21 +83,34 @@ class PolicyHeadBrain(Brain):
             specs[f"convolution{index}.bias"] = f"{dtype}[{filters}]"
             channels, height, width = (
                 filters,
-                _shrunk(height, kernel, stride),
-                _shrunk(width, kernel, stride),
+                shrunk(height, kernel, stride),
+                shrunk(width, kernel, stride),
             )
             if height < 1 or width < 1:
                 raise BrainError(f"convolution {index} leaves nothing of a picture of this size")
-        hidden, actions = config["hidden"], config["actions"]
-        if min(channels, height, width, hidden, actions) < 1:
-            raise BrainError("channels, height, width, hidden and actions must be at least 1")
-        return {
-            **specs,
-            "hidden.weight": f"{dtype}[{hidden} {channels * height * width}]",
-            "hidden.bias": f"{dtype}[{hidden}]",
-            "output.weight": f"{dtype}[{actions} {hidden}]",
-            "output.bias": f"{dtype}[{actions}]",
-        }
+        hidden, actions, layers = config["hidden"], config["actions"], config.get("layers", 1)
+        if min(channels, height, width, hidden, actions, layers) < 1:
+            raise BrainError(
+                "channels, height, width, hidden, actions and layers must be at least 1"
+            )
+        inputs += channels * height * width
+        for name in hidden_names(layers):
+            specs[f"{name}.weight"] = f"{dtype}[{hidden} {inputs}]"
+            specs[f"{name}.bias"] = f"{dtype}[{hidden}]"
+            inputs = hidden
+        specs["output.weight"] = f"{dtype}[{actions} {hidden}]"
+        specs["output.bias"] = f"{dtype}[{actions}]"
+        return specs
+
+
+def hidden_names(layers: int) -> list[str]:
+    """Return the names of so many hidden layers, from the first to the last."""
+    return ["hidden", *(f"hidden{number}" for number in range(2, layers + 1))]
+
+
+def shrunk(size: int, kernel: int, stride: int) -> int:
+    """Return how much of a height or width a convolution leaves, in pixels."""
+    return (size - kernel) // stride + 1
 
 
 def _only_the_first(sizes: Mapping[str, int]) -> np.ndarray:
@@ -108,7 +129,7 @@ class PolicyHead(TorchNode, category="policies", fallback=_only_the_first):
     With `"on_error": "fallback"` action 0 is the only possible one when it fails or exceeds its
     `"timeout"`.
     Source: V. Mnih et al., Human-level control through deep reinforcement learning, Nature 518
-    (2015), 529-533, whose network has the same structure.
+    (2015), 529-533, whose network has this structure with one hidden layer and without profiles.
     """
 
     brain: PolicyHeadBrain
@@ -119,34 +140,13 @@ class PolicyHead(TorchNode, category="policies", fallback=_only_the_first):
         return names
 
     def build(self, config: Mapping[str, Any]) -> nn.Module:
-        from torch import nn
+        from nodes.policies.convolutional import ConvolutionalPolicy
 
-        channels, height, width = config["channels"], config["height"], config["width"]
-        layers: list[tuple[str, nn.Module]] = []
-        for index, (filters, kernel, stride) in enumerate(config["convolutions"]):
-            layers += [
-                (f"convolution{index}", nn.Conv2d(channels, filters, kernel, stride)),
-                (f"relu{index}", nn.ReLU()),
-            ]
-            channels, height, width = (
-                filters,
-                _shrunk(height, kernel, stride),
-                _shrunk(width, kernel, stride),
-            )
-        layers += [
-            ("flatten", nn.Flatten()),
-            ("hidden", nn.Linear(channels * height * width, config["hidden"])),
-        ]
-        layers += [("relu", nn.ReLU()), ("output", nn.Linear(config["hidden"], config["actions"]))]
-        return nn.Sequential(OrderedDict(layers))
+        return ConvolutionalPolicy(config)
 
     def forward(self, frames: HeadFrames) -> HeadLogits:
         out: torch.Tensor = self.module(frames)
         return out  # type: ignore[return-value]
-
-
-def _shrunk(size: int, kernel: int, stride: int) -> int:
-    return (size - kernel) // stride + 1
 
 
 class Choice(NamedTuple):

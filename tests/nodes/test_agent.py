@@ -161,25 +161,43 @@ def test_sampled_actions_follow_the_softmax() -> None:
     assert {choice.action for choice in best} == {0}
 
 
-def test_the_policy_head_computes_what_torch_computes() -> None:
+SIZES: dict[str, Any] = {"channels": 2, "height": 20, "width": 24, "actions": 5, "hidden": 8}
+CONVOLUTIONS = ((6, 4, 4), (4, 3, 1))
+MADE = (
+    {**SIZES, "convolutions": CONVOLUTIONS},
+    {**SIZES, "convolutions": CONVOLUTIONS, "layers": 3},
+    {**SIZES, "convolutions": CONVOLUTIONS, "layers": 2, "profiles": True},
+    {**SIZES, "convolutions": (), "profiles": True},
+)
+POLICIES = [
+    PolicyHeadBrain.load(bundled_dir("models") / f"policy_head/{name}.safetensors")
+    for name in ("airstriker-untrained", "duel")
+] + [PolicyHead.new_brain(config) for config in MADE]
+
+
+@pytest.mark.parametrize("brain", POLICIES)
+def test_the_policy_head_computes_what_torch_computes(brain: PolicyHeadBrain) -> None:
     import torch
 
-    brain = PolicyHeadBrain.load(
-        bundled_dir("models") / "policy_head/airstriker-untrained.safetensors"
-    )
-    frames = np.random.default_rng(0).random((4, 84, 84), np.float32)
+    shape = (brain.channels, brain.height, brain.width)
+    frames = np.random.default_rng(0).random(shape, np.float32)
     (logits,) = _outputs(PolicyHead(brain=brain), {"frames": frames})
+    weights = {name: torch.from_numpy(np.array(a)).float() for name, a in brain.tensors.items()}
     x = torch.from_numpy(frames)[None]
-    weights = {name: torch.from_numpy(np.array(array)) for name, array in brain.tensors.items()}
-    for place, (_, _, stride) in enumerate(brain.config["convolutions"]):
+    for place, (_, _, stride) in enumerate(brain.convolutions):
         weight = weights[f"convolution{place}.weight"]
         bias = weights[f"convolution{place}.bias"]
-        x = torch.nn.functional.conv2d(x, weight, bias, stride=stride)
-        x = torch.relu(x)
-    hidden = torch.relu(x.flatten(1) @ weights["hidden.weight"].T + weights["hidden.bias"])
-    expected = hidden @ weights["output.weight"].T + weights["output.bias"]
+        x = torch.relu(torch.nn.functional.conv2d(x, weight, bias, stride=stride))
+    x = x.flatten(1)
+    if brain.profiles:
+        columns, rows = frames.mean(axis=1), frames.mean(axis=2)
+        means = np.concatenate([columns.ravel(), rows.ravel()])
+        x = torch.cat([x, 4 * torch.from_numpy(means)[None]], 1)
+    for name in ("hidden", "hidden2", "hidden3")[: brain.layers]:
+        x = torch.relu(x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"])
+    expected = x @ weights["output.weight"].T + weights["output.bias"]
     assert np.allclose(logits, expected[0].numpy(), atol=1e-5)
-    assert logits.shape == (6,)
+    assert logits.shape == (brain.actions,)
 
 
 def test_every_is_true_at_its_beat() -> None:

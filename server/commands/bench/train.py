@@ -133,6 +133,8 @@ def plain_loop(node: ClonePolicy, lessons: Lessons) -> Callable[[], None]:
         "width": width,
         "hidden": node.hidden,
         "convolutions": node.convolutions,
+        "layers": node.layers,
+        "profiles": node.profiles,
         "actions": int(labels.max()) + 1,
     }
     net = PolicyHead(brain=PolicyHead.new_brain(config, 0)).make_module()
