@@ -122,12 +122,12 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
     )
 
     convolutions: tuple[tuple[int, ...], ...] = widget(
-        default=((48, 4, 4), (64, 3, 2), (64, 3, 2)),
+        default=((48, 4, 4), (64, 3, 2), (64, 3, 2), (64, 3, 1)),
         rebuild=True,
         doc="of the network: [filters, kernel, stride] of each layer",
     )
     hidden: int = widget(
-        default=192, min=1, max=65536, rebuild=True, doc="width of each hidden layer"
+        default=304, min=1, max=65536, rebuild=True, doc="width of each hidden layer"
     )
     layers: int = widget(
         default=2, min=1, max=64, rebuild=True, doc="number of hidden layers before the output"
