@@ -404,7 +404,8 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
             stop_after=self.stop_after,
             better=self.better,
         )
-        return Trainer(config, self._head.make_module(), self._actions, *sides)  # type: ignore[arg-type]
+        self._head.module = self._head.make_module()
+        return Trainer(config, self._head, self._actions, *sides)  # type: ignore[arg-type]
 
     @property
     def _actions(self) -> tuple[str, ...]:

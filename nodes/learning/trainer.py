@@ -13,12 +13,11 @@ import numpy as np
 
 from minibrains.errors import DataError, MinibrainsError
 from nodes.learning.lessons import Lessons
+from nodes.policies.network import PolicyHead
 
 if TYPE_CHECKING:
     import torch
     from torch import nn
-
-    from nodes.policies.convolutional import ConvolutionalPolicy
 
 CURVES: Final = ("step", "loss", "agreement", "rate")
 """One entry for each step: its number from 1, loss and agreement of its batch, learning rate."""
@@ -60,8 +59,8 @@ class Trainer:
     """
 
     config: TrainingConfig
-    net: ConvolutionalPolicy
-    """The network of a PolicyHead."""
+    head: PolicyHead
+    """The node whose network learns. It need not be opened, but has a `module`."""
     actions: tuple[str, ...]
     training: Lessons
     validation: Lessons
@@ -92,7 +91,7 @@ class Trainer:
             torch.default_generator.manual_seed(config.seed)
             self.auxiliary: nn.Module = nn.Identity()
             if targets.shape[1]:
-                self.auxiliary = nn.Linear(self.net.output.in_features, targets.shape[1])
+                self.auxiliary = nn.Linear(self._output.in_features, targets.shape[1])
 
         weights = torch.ones(len(self.actions))
         for name, weight in config.importance.items():
@@ -138,9 +137,9 @@ class Trainer:
 
         # the weights, the last layer and the loss remain f32
         with torch.autocast("cpu", torch.bfloat16, enabled=config.precision == "bf16"):
-            hidden = self.net.features(frames)
+            hidden = self.head.features(frames)
         hidden = hidden.float()
-        logits = self.net.output(hidden)
+        logits = self._output(hidden)
         loss = torch.zeros(())
         for share, actions in ((1 - config.second, labels), (config.second, seconds)):
             loss = loss + share * functional.cross_entropy(
@@ -174,7 +173,8 @@ class Trainer:
         with torch.no_grad():
             for start in range(0, len(self.validation), 256):
                 rows = np.arange(start, min(start + 256, len(self.validation)))
-                logits = self.net(as_shown(self.validation.frames(rows)))
+                hidden = self.head.features(as_shown(self.validation.frames(rows)))
+                logits = self._output(hidden)
                 labels = torch.from_numpy(self.validation.labels[rows])
                 losses += float(functional.cross_entropy(logits, labels, reduction="sum"))
                 right += int((logits.argmax(1) == labels).sum())
@@ -203,6 +203,18 @@ class Trainer:
         """The share of the validation's labels that are the commonest one of the training."""
         commonest = np.bincount(self.training.labels).argmax()
         return float((self.validation.labels == commonest).mean())
+
+    @property
+    def net(self) -> nn.ModuleDict:
+        """The network that learns."""
+        module: nn.ModuleDict = self.head.module
+        return module
+
+    @property
+    def _output(self) -> nn.Linear:
+        """Its last layer, from the last hidden one to the logits."""
+        output: Any = self.net["output"]
+        return output  # type: ignore[no-any-return]
 
     def _batch(self) -> np.ndarray:
         """Return the rows of the next batch: each epoch shows all samples in an order of its own,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,10 @@ from minibrains.errors import BrainError
 if TYPE_CHECKING:
     import torch
     from torch import nn
+
+PROFILE_SCALE: Final = 4.0
+"""Most of a picture of masks is 0, so its means are several times smaller than what the
+convolutions give; this makes up for it."""
 
 HeadFrames = Annotated[np.ndarray, Socket("frames", "f32[{channels} {height} {width}]")]
 HeadLogits = Annotated[np.ndarray, Socket("logits", "f32[{actions}]")]
@@ -140,13 +144,45 @@ class PolicyHead(TorchNode, category="policies", fallback=_only_the_first):
         return names
 
     def build(self, config: Mapping[str, Any]) -> nn.Module:
-        from nodes.policies.convolutional import ConvolutionalPolicy
+        from torch import nn
 
-        return ConvolutionalPolicy(config)
+        channels, height, width = config["channels"], config["height"], config["width"]
+        inputs = channels * (height + width) if config["profiles"] else 0
+        layers: dict[str, nn.Module] = {}
+        for index, (filters, kernel, stride) in enumerate(config["convolutions"]):
+            layers[f"convolution{index}"] = nn.Conv2d(channels, filters, kernel, stride)
+            channels = filters
+            height, width = shrunk(height, kernel, stride), shrunk(width, kernel, stride)
+        inputs += channels * height * width
+        for name in hidden_names(config["layers"]):
+            layers[name] = nn.Linear(inputs, config["hidden"])
+            inputs = config["hidden"]
+        layers["output"] = nn.Linear(inputs, config["actions"])
+        return nn.ModuleDict(layers)
 
     def forward(self, frames: HeadFrames) -> HeadLogits:
-        out: torch.Tensor = self.module(frames)
+        out: torch.Tensor = self.module["output"](self.features(frames))  # type: ignore[arg-type]
         return out  # type: ignore[return-value]
+
+    def features(self, frames: torch.Tensor) -> torch.Tensor:
+        """Return what the last hidden layer gives for frames: float32 [B, hidden]."""
+        seen = frames
+        for name, layer in self.module.items():
+            if name == "output":
+                break
+            if name == "hidden":
+                seen = self._with_profiles(seen.flatten(1), frames)
+            seen = layer(seen).relu()
+        return seen
+
+    def _with_profiles(self, seen: torch.Tensor, frames: torch.Tensor) -> torch.Tensor:
+        """Return what the convolutions have seen, and the profiles if the brain wants them."""
+        if not self.brain.profiles:
+            return seen
+        import torch
+
+        columns, rows = frames.mean(2).flatten(1), frames.mean(3).flatten(1)
+        return torch.cat([seen, PROFILE_SCALE * columns, PROFILE_SCALE * rows], 1)
 
 
 class Choice(NamedTuple):

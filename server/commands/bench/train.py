@@ -137,13 +137,14 @@ def plain_loop(node: ClonePolicy, lessons: Lessons) -> Callable[[], None]:
         "profiles": node.profiles,
         "actions": int(labels.max()) + 1,
     }
-    net = PolicyHead(brain=PolicyHead.new_brain(config, 0)).make_module()
+    head = PolicyHead(brain=PolicyHead.new_brain(config, 0))
+    head.module = net = head.make_module()
     optimizer = torch.optim.AdamW(net.parameters(), lr=node.rate, weight_decay=node.decay)
 
     def steps() -> None:
         for _ in range(STEPS):
             rows = torch.randint(len(labels), (node.batch,))
-            logits = net(frames[rows].float() / 255)
+            logits: Any = head.forward(frames[rows].float() / 255)  # type: ignore[arg-type]
             loss = functional.cross_entropy(logits, labels[rows], label_smoothing=node.smoothing)
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
