@@ -679,6 +679,33 @@ def test_nothing_is_sent_of_a_run_that_is_no_longer_shown(page: EditorPage, addr
     page.page.request.post(f"{run}/stop")
 
 
+def test_a_workflow_without_a_console_runs_as_it_is(page: EditorPage) -> None:
+    page.start_with("hello")
+    expect(page.page.locator('[data-clock="realtime"]')).to_be_disabled()
+    page.page.get_by_role("button", name="Run", exact=True).click()
+    page.until("session.run?.state === 'done' && session.run.result")
+    assert page.ask("session.run.result.clock") == "fast"
+
+
+def test_the_clock_is_that_of_the_file_and_one_switch_changes_it(
+    page: EditorPage, data: Path
+) -> None:
+    page.start_with("airstriker")
+    realtime, fast = (
+        page.page.locator(f'[data-clock="{clock}"]') for clock in ("realtime", "fast")
+    )
+    expect(realtime).to_have_attribute("aria-pressed", "true")
+    fast.click()
+    expect(fast).to_have_attribute("aria-pressed", "true")
+    page.save_as("quick")
+    assert json.loads((data / "workflows/quick.json").read_text())["run"]["clock"] == "fast"
+    page.page.get_by_role("button", name="Run", exact=True).click()
+    page.until("session.run?.state === 'done' && session.run.result")
+    assert page.ask("session.run.result.clock") == "fast"
+    page.press("Control+z")
+    expect(realtime).to_have_attribute("aria-pressed", "true")
+
+
 def test_a_run_that_was_thrown_away_is_not_waited_for(page: EditorPage, address: str) -> None:
     page.start_with("hello")
     page.page.locator('[data-clock="fast"]').click()

@@ -14,9 +14,18 @@ import {
   UNKNOWN_LINKING,
 } from "../model/compatibility";
 import * as edits from "../model/edits";
-import { type Json, own, same } from "../model/json";
+import { isObject, type Json, own, same, withKey } from "../model/json";
 import { type DraggedEnd, suggest } from "../model/suggest";
-import type { Box, Link, Mode, NodeEntry, Point, SocketRef, Workflow } from "../model/workflow";
+import type {
+  Box,
+  Clock,
+  Link,
+  Mode,
+  NodeEntry,
+  Point,
+  SocketRef,
+  Workflow,
+} from "../model/workflow";
 import {
   brainFile,
   brainPin,
@@ -248,6 +257,23 @@ export class Editor {
   ): void {
     const next = { ...this.workflow, [key]: value } as Workflow;
     this.#edit(next, `workflow.${key}`, isFinal);
+  }
+
+  /** Whether a console runs, which says how long a frame is. */
+  get hasConsole(): boolean {
+    return Object.values(this.workflow.nodes).some(
+      (entry) => this.catalog.find(entry.type)?.console && modeOf(entry) === "run",
+    );
+  }
+
+  /** The clock of a run from this page: the workflow's own, or else real time if a game is played. */
+  get clock(): Clock {
+    return this.workflow.run?.clock ?? (this.hasConsole ? "realtime" : "fast");
+  }
+
+  set clock(clock: Clock) {
+    const run = isObject(this.workflow.run) ? this.workflow.run : {};
+    this.setWorkflowKey("run", withKey(run, "clock", clock), true);
   }
 
   #edit(next: Workflow, gesture: string, isFinal: boolean): void {

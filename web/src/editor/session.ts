@@ -10,7 +10,6 @@ import { modeOf } from "../model/workflow";
 import { ask, clearMessages, showMessage } from "../ui/overlay";
 import type { Editor } from "./editor";
 
-const CLOCK = "minibrains.clock";
 /** A second stop kills the worker, so one that comes sooner than this is taken for a double click. */
 const SECOND_STOP_MS = 1500;
 
@@ -59,22 +58,16 @@ export class Session {
     for (const listener of this.#listeners) listener(what);
   }
 
-  get clock(): "realtime" | "fast" {
-    return localStorage.getItem(CLOCK) === "fast" ? "fast" : "realtime";
-  }
-
-  set clock(clock: "realtime" | "fast") {
-    localStorage.setItem(CLOCK, clock);
-    this.#emit("run");
-  }
-
   /** Run the workflow as it is on the page. Faults are shown at their nodes. */
   async start(): Promise<void> {
     const { workflow } = this.editor;
     if (Object.keys(workflow.nodes).length === 0)
       return showMessage("There is nothing to run yet. Double click the canvas to add a node.");
     try {
-      const settings = { ...(isObject(workflow.run) ? workflow.run : {}), clock: this.clock };
+      const settings = {
+        ...(isObject(workflow.run) ? workflow.run : {}),
+        clock: this.editor.clock,
+      };
       const id = await api.run(
         workflow,
         this.editor.document.file,

@@ -27,11 +27,13 @@ export interface Group {
   readonly bounds: Box;
 }
 
+export type Clock = "fast" | "realtime";
+
 export interface RunSettings {
   readonly episodes?: number;
   readonly ticks?: number;
   readonly seed?: number;
-  readonly clock?: "fast" | "realtime";
+  readonly clock?: Clock;
 }
 
 export interface Workflow {

@@ -576,11 +576,6 @@ export class Inspector {
           "at most this many frames; empty: to the end",
         ),
         row("seed", integerField("seed", 0, run.seed ?? 0), "same seed, same game"),
-        row(
-          "clock",
-          control({ enum: ["fast", "realtime"] }, run.clock ?? "fast", "clock", setRun("clock")),
-          "of the command line; here the switch beside Run decides",
-        ),
       ),
       section("Wires", legend(editor)),
     );

@@ -58,25 +58,17 @@ export function toolbar(
     h("span", {}, "Play"),
   );
   const clock = h("div", { class: "segments", role: "group", "aria-label": "Clock" });
-  for (const [value, name, hint] of [
-    ["realtime", "Real time", "At the console's own frame rate"],
-    ["fast", "Fast", "As fast as it goes"],
+  for (const [value, name] of [
+    ["realtime", "Real time"],
+    ["fast", "Fast"],
   ] as const) {
-    clock.append(
-      h(
-        "button",
-        {
-          type: "button",
-          title: hint,
-          data: { clock: value },
-          onclick: () => {
-            session.clock = value;
-          },
-        },
-        name,
-      ),
-    );
+    const choose = () => {
+      editor.clock = value;
+    };
+    clock.append(h("button", { type: "button", data: { clock: value }, onclick: choose }, name));
   }
+  const [realtime, fast] = [...clock.children] as HTMLButtonElement[];
+  fast!.title = "As fast as it goes";
   const status = h("button", {
     type: "button",
     class: "run-status",
@@ -112,6 +104,14 @@ export function toolbar(
     undo.disabled = !document.canUndo;
     redo.disabled = !document.canRedo;
   };
+  const showClock = () => {
+    realtime!.setAttribute("aria-pressed", String(editor.clock === "realtime"));
+    fast!.setAttribute("aria-pressed", String(editor.clock === "fast"));
+    realtime!.disabled = !editor.hasConsole;
+    realtime!.title = editor.hasConsole
+      ? "At the console's own frame rate; the workflow file keeps the choice"
+      : "Only with a console, which says how long a frame is";
+  };
   const showRun = () => {
     const { run } = session;
     const live = isLive(run);
@@ -131,19 +131,18 @@ export function toolbar(
       h("span", {}, run?.state === "paused" ? "Resume" : "Pause"),
     );
     start.disabled = !session.connected;
-    for (const each of clock.children)
-      each.setAttribute(
-        "aria-pressed",
-        String((each as HTMLElement).dataset.clock === session.clock),
-      );
-    (clock as HTMLElement).hidden = live;
+    clock.hidden = live;
     status.replaceChildren(...statusWords(run, session.connected));
     status.dataset.state = session.connected ? (run?.state ?? "none") : "lost";
     status.disabled = run === null;
   };
-  editor.on("document", showFile);
+  editor.on("document", () => {
+    showFile();
+    showClock();
+  });
   session.on((what) => what === "run" && showRun());
   showFile();
+  showClock();
   showRun();
 }
 
