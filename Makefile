@@ -2,7 +2,7 @@
 # make test   set up, then lint, types and tests (16 minutes on two cores)
 # make slow   the tests that take ten seconds or more each: a network is trained, the shipped one plays 50 matches (NN minutes)
 # make docs   set up, then build the API reference: build/api/index.html
-# make soak   the tests that take longer: kills, faults, twenty minutes of runs, thousands of hostile requests and files (an hour)
+# make soak   what takes longer still: kills, faults, twenty minutes of runs, thousands of hostile requests and files (an hour)
 PYTHON ?= python3
 VENV ?= .venv
 PIP = $(VENV)/bin/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt

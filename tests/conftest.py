@@ -24,6 +24,7 @@ WITH_AN_EMULATOR = ("games/test_duel.py",)
 """The files whose tests share an emulator that is open. A process can have only one, so their
 commands get a process each."""
 LONGEST = (
+    "games/test_sf2_pixels.py",
     "web/test_editor.py",
     "evaluation/test_evaluate.py",
     "project/test_reference.py",

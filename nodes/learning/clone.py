@@ -44,7 +44,7 @@ from nodes.learning.trainer import (
     check_training,
     count_labels,
 )
-from nodes.policies.network import PolicyHead, PolicyHeadBrain
+from nodes.policies.network import MOST_LAYERS, PolicyHead, PolicyHeadBrain
 from nodes.vision.fighters import FighterColors
 
 LOOKED_AT_ONCE: Final = 4
@@ -122,18 +122,22 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
     )
 
     convolutions: tuple[tuple[int, ...], ...] = widget(
-        default=((48, 4, 4), (64, 3, 2), (64, 3, 2), (64, 3, 1)),
+        default=((48, 4, 4), (64, 3, 2), (64, 3, 2)),
         rebuild=True,
         doc="of the network: [filters, kernel, stride] of each layer",
     )
     hidden: int = widget(
-        default=304, min=1, max=65536, rebuild=True, doc="width of each hidden layer"
+        default=256, min=1, max=65536, rebuild=True, doc="width of each hidden layer"
     )
     layers: int = widget(
-        default=2, min=1, max=64, rebuild=True, doc="number of hidden layers before the output"
+        default=1,
+        min=1,
+        max=MOST_LAYERS,
+        rebuild=True,
+        doc="number of hidden layers before the output",
     )
     profiles: bool = widget(
-        default=True,
+        default=False,
         rebuild=True,
         doc="show the network the mean of each column and each row as well, which tell it exactly "
         "where something is",
@@ -187,7 +191,10 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
         default=0.5, min=0.0, rebuild=True, doc="of the auxiliary variables in the loss"
     )
     freeze: tuple[str, ...] = widget(
-        default=(), rebuild=True, doc="beginnings of the names of parameters that do not change"
+        default=(),
+        rebuild=True,
+        doc="beginnings of the names of parameters that do not change, such as convolution0, or "
+        "hidden. for the first hidden layer only",
     )
     factors: Mapping[str, float] = widget(
         default=MappingProxyType({}),
@@ -248,6 +255,9 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
         self._folder = home() / "training" / self.name
         self._data = DataSet.named(self.data)
         self._eyes = Eyes(self.brain, self.turn, self.pictures, self.center, self.box, self.size)
+        if not self.start:
+            # an impossible size is better found now than when all pictures have been looked at
+            PolicyHeadBrain.tensor_specs(self._network(("any",)))
         self._files = LessonFiles(self._folder / "looked", self._eyes, self.auxiliary)
         self._lessons: dict[str, Lesson] = {}
         """The lessons of the episodes that were looked at, by their keys."""
@@ -404,7 +414,6 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
             stop_after=self.stop_after,
             better=self.better,
         )
-        self._head.module = self._head.make_module()
         return Trainer(config, self._head, self._actions, *sides)  # type: ignore[arg-type]
 
     @property
@@ -413,21 +422,9 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
 
     def _make_head(self) -> PolicyHead:
         """Return the node whose network is trained, with random weights or those of `start`."""
-        channels, height, width = self._eyes.shape
         if not self.start:
-            config = {
-                "channels": channels,
-                "height": height,
-                "width": width,
-                "actions": len(self._actions),
-                "hidden": self.hidden,
-                "convolutions": self.convolutions,
-                "layers": self.layers,
-                "profiles": self.profiles,
-                "action_names": self._actions,
-                "weights": self.weights,
-            }
-            return PolicyHead(brain=PolicyHead.new_brain(config, self.seed))
+            return PolicyHead(brain=PolicyHead.new_brain(self._network(self._actions), self.seed))
+        channels, height, width = self._eyes.shape
         brain = PolicyHeadBrain.load(self._start_path())
         expected = (channels, height, width, self._actions)
         found = (brain.channels, brain.height, brain.width, brain.action_names)
@@ -442,6 +439,22 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
                 "expected the same action table"
             )
         return PolicyHead(brain=brain)
+
+    def _network(self, actions: tuple[str, ...]) -> dict[str, Any]:
+        """Return the settings of a brain with a network for these actions."""
+        channels, height, width = self._eyes.shape
+        return {
+            "channels": channels,
+            "height": height,
+            "width": width,
+            "actions": len(actions),
+            "hidden": self.hidden,
+            "convolutions": self.convolutions,
+            "layers": self.layers,
+            "profiles": self.profiles,
+            "action_names": actions,
+            "weights": self.weights,
+        }
 
     def _start_path(self) -> Path:
         path = find_inside(self.start, [home()])

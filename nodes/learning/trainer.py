@@ -23,9 +23,9 @@ CURVES: Final = ("step", "loss", "agreement", "rate")
 """One entry for each step: its number from 1, loss and agreement of its batch, learning rate."""
 VALIDATIONS: Final = ("step", "loss", "agreement")
 """One entry for each validation."""
-EXACT: Final = 0.05
-"""Error of an auxiliary variable, in deviations, from which on its loss no longer grows with the
-square: so a distance is learned to the pixel."""
+AUXILIARY_BETA: Final = 0.05
+"""Of the smooth L1 loss of auxiliary variables, in deviations: larger errors count linearly and not
+with their square, so that small ones still matter."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,7 @@ class Trainer:
 
     config: TrainingConfig
     head: PolicyHead
-    """The node whose network learns. It need not be opened, but has a `module`."""
+    """The node whose network learns, from the weights of its brain on. It need not be opened."""
     actions: tuple[str, ...]
     training: Lessons
     validation: Lessons
@@ -79,6 +79,7 @@ class Trainer:
         from torch import nn
 
         config = self.config
+        self.head.module = self.head.make_module()
         # the colours of a pixel side by side: convolutions take a fifth less time
         self.net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.steps_of_epoch = max(len(self.training) // config.batch, 1)
@@ -137,7 +138,7 @@ class Trainer:
 
         # the weights, the last layer and the loss remain f32
         with torch.autocast("cpu", torch.bfloat16, enabled=config.precision == "bf16"):
-            hidden = self.head.features(frames)
+            hidden = self.head.last_hidden(frames)
         hidden = hidden.float()
         logits = self._output(hidden)
         loss = torch.zeros(())
@@ -147,7 +148,7 @@ class Trainer:
             )
         if scaled.size:
             guessed = self.auxiliary(hidden)
-            away = functional.smooth_l1_loss(guessed, torch.from_numpy(scaled), beta=EXACT)
+            away = functional.smooth_l1_loss(guessed, torch.from_numpy(scaled), beta=AUXILIARY_BETA)
             loss = loss + config.auxiliary_weight * away
         if not torch.isfinite(loss):
             raise NotFiniteError(self.step + 1, loss.item(), rows, self.training)
@@ -173,7 +174,7 @@ class Trainer:
         with torch.no_grad():
             for start in range(0, len(self.validation), 256):
                 rows = np.arange(start, min(start + 256, len(self.validation)))
-                hidden = self.head.features(as_shown(self.validation.frames(rows)))
+                hidden = self.head.last_hidden(as_shown(self.validation.frames(rows)))
                 logits = self._output(hidden)
                 labels = torch.from_numpy(self.validation.labels[rows])
                 losses += float(functional.cross_entropy(logits, labels, reduction="sum"))

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from torch import nn
 
 PROFILE_SCALE: Final = 4.0
-"""Most of a picture of masks is 0, so its means are several times smaller than what the
-convolutions give; this makes up for it."""
+"""What profiles are multiplied by, because a picture of masks is mostly 0 and its means are small.
+Brains were trained with it, so it cannot change."""
+MOST_LAYERS: Final = 64
 
 HeadFrames = Annotated[np.ndarray, Socket("frames", "f32[{channels} {height} {width}]")]
 HeadLogits = Annotated[np.ndarray, Socket("logits", "f32[{actions}]")]
@@ -51,7 +52,8 @@ class PolicyHeadBrain(Brain):
     )
     profiles: bool = setting(
         False,
-        "the first hidden layer also gets the mean of each column and each row of each channel",
+        "the first hidden layer also gets the mean of each column and of each row of each channel, "
+        "times 4",
         added=True,
     )
     action_names: tuple[str, ...] = setting(
@@ -87,8 +89,8 @@ class PolicyHeadBrain(Brain):
             specs[f"convolution{index}.bias"] = f"{dtype}[{filters}]"
             channels, height, width = (
                 filters,
-                shrunk(height, kernel, stride),
-                shrunk(width, kernel, stride),
+                _shrunk(height, kernel, stride),
+                _shrunk(width, kernel, stride),
             )
             if height < 1 or width < 1:
                 raise BrainError(f"convolution {index} leaves nothing of a picture of this size")
@@ -97,8 +99,10 @@ class PolicyHeadBrain(Brain):
             raise BrainError(
                 "channels, height, width, hidden, actions and layers must be at least 1"
             )
+        if layers > MOST_LAYERS:
+            raise BrainError(f"layers is {layers}; expected at most {MOST_LAYERS}")
         inputs += channels * height * width
-        for name in hidden_names(layers):
+        for name in _hidden_names(layers):
             specs[f"{name}.weight"] = f"{dtype}[{hidden} {inputs}]"
             specs[f"{name}.bias"] = f"{dtype}[{hidden}]"
             inputs = hidden
@@ -107,12 +111,12 @@ class PolicyHeadBrain(Brain):
         return specs
 
 
-def hidden_names(layers: int) -> list[str]:
+def _hidden_names(layers: int) -> list[str]:
     """Return the names of so many hidden layers, from the first to the last."""
     return ["hidden", *(f"hidden{number}" for number in range(2, layers + 1))]
 
 
-def shrunk(size: int, kernel: int, stride: int) -> int:
+def _shrunk(size: int, kernel: int, stride: int) -> int:
     """Return how much of a height or width a convolution leaves, in pixels."""
     return (size - kernel) // stride + 1
 
@@ -129,6 +133,9 @@ class PolicyHead(TorchNode, category="policies", fallback=_only_the_first):
 
     frames:  float32 [channels, height, width]
     Out:     float32 [actions]
+
+    With `profiles` in its brain, the first hidden layer gets the mean of each column and each row
+    of the frames beside what the convolutions give; they tell it exactly where something is.
     If its brain has the names of the actions, only a sink with that action table may take them.
     With `"on_error": "fallback"` action 0 is the only possible one when it fails or exceeds its
     `"timeout"`.
@@ -152,37 +159,33 @@ class PolicyHead(TorchNode, category="policies", fallback=_only_the_first):
         for index, (filters, kernel, stride) in enumerate(config["convolutions"]):
             layers[f"convolution{index}"] = nn.Conv2d(channels, filters, kernel, stride)
             channels = filters
-            height, width = shrunk(height, kernel, stride), shrunk(width, kernel, stride)
+            height, width = _shrunk(height, kernel, stride), _shrunk(width, kernel, stride)
         inputs += channels * height * width
-        for name in hidden_names(config["layers"]):
+        for name in _hidden_names(config["layers"]):
             layers[name] = nn.Linear(inputs, config["hidden"])
             inputs = config["hidden"]
         layers["output"] = nn.Linear(inputs, config["actions"])
         return nn.ModuleDict(layers)
 
     def forward(self, frames: HeadFrames) -> HeadLogits:
-        out: torch.Tensor = self.module["output"](self.features(frames))  # type: ignore[arg-type]
+        out: torch.Tensor = self.module["output"](self.last_hidden(frames))  # type: ignore[arg-type]
         return out  # type: ignore[return-value]
 
-    def features(self, frames: torch.Tensor) -> torch.Tensor:
-        """Return what the last hidden layer gives for frames: float32 [B, hidden]."""
-        seen = frames
-        for name, layer in self.module.items():
-            if name == "output":
-                break
-            if name == "hidden":
-                seen = self._with_profiles(seen.flatten(1), frames)
-            seen = layer(seen).relu()
-        return seen
-
-    def _with_profiles(self, seen: torch.Tensor, frames: torch.Tensor) -> torch.Tensor:
-        """Return what the convolutions have seen, and the profiles if the brain wants them."""
-        if not self.brain.profiles:
-            return seen
+    def last_hidden(self, frames: torch.Tensor) -> torch.Tensor:
+        """Return what the last hidden layer gives for frames: [B, hidden]."""
         import torch
 
-        columns, rows = frames.mean(2).flatten(1), frames.mean(3).flatten(1)
-        return torch.cat([seen, PROFILE_SCALE * columns, PROFILE_SCALE * rows], 1)
+        brain = self.brain
+        seen = frames
+        for index in range(len(brain.convolutions)):
+            seen = self.module[f"convolution{index}"](seen).relu()
+        seen = seen.flatten(1)
+        if brain.profiles:
+            columns, rows = frames.mean(2).flatten(1), frames.mean(3).flatten(1)
+            seen = torch.cat([seen, PROFILE_SCALE * columns, PROFILE_SCALE * rows], 1)
+        for name in _hidden_names(brain.layers):
+            seen = self.module[name](seen).relu()
+        return seen
 
 
 class Choice(NamedTuple):

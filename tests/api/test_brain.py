@@ -493,6 +493,8 @@ def test_a_large_file_without_any_tensor_is_read(
         ({"channels": -4}, "-4"),
         ({"hidden": 0}, "hidden"),
         ({"height": 2**63}, "convolution"),
+        ({"layers": 0}, "layers"),
+        ({"layers": 2**31}, "layers"),
     ],
 )
 def test_settings_that_describe_no_network_are_refused(

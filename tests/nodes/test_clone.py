@@ -242,12 +242,27 @@ def test_frozen_parts_keep_their_bytes(tmp_path: Path, home: Path) -> None:
 
 def test_a_factor_slows_parts_down(tmp_path: Path, home: Path) -> None:
     write_fights(4)
-    _train(clone(epochs=2, weights="f32", factors={"hidden": 0.0}, decay=0.0), tmp_path)
+    settings: dict[str, Any] = {"weights": "f32", "layers": 2, "decay": 0.0}
+    _train(clone(epochs=2, factors={"hidden.": 0.0}, **settings), tmp_path)
     config = dict(_policy(home).config)
     fresh = PolicyHead.new_brain(config, seed=0)
     after = _policy(home)
     assert np.array_equal(fresh.tensors["hidden.weight"], after.tensors["hidden.weight"])
-    assert not np.array_equal(fresh.tensors["output.weight"], after.tensors["output.weight"])
+    for name in ("hidden2.weight", "output.weight"):
+        assert not np.array_equal(fresh.tensors[name], after.tensors[name])
+
+
+def test_the_network_is_as_the_settings_say_or_as_its_start(tmp_path: Path, home: Path) -> None:
+    write_fights(4)
+    _train(clone(epochs=2, layers=2, profiles=True), tmp_path)
+    _train(clone(name="next", epochs=2, start="models/policy_head/small.safetensors"), tmp_path)
+    for name in ("small", "next"):
+        assert (_policy(home, name).layers, _policy(home, name).profiles) == (2, True)
+    _train(clone(name="plain", epochs=2), tmp_path)
+    plain = json.loads(
+        read_header(home / "models/policy_head/plain.safetensors").metadata["config"]
+    )
+    assert plain.keys().isdisjoint({"layers", "profiles"}), "as brains were before there were these"
 
 
 @pytest.mark.parametrize(
@@ -262,6 +277,7 @@ def test_a_factor_slows_parts_down(tmp_path: Path, home: Path) -> None:
         ({"pictures": 5}, "expected 5 pictures"),
         ({"start": "models/none.safetensors"}, "there is no file 'models/none.safetensors'"),
         ({"data": "nothing"}, "has no episodes"),
+        ({"convolutions": ((4, 99, 1),)}, "convolution 0 leaves nothing of a picture"),
         ({"center": (12,)}, "expected column and strip in pixels, or nothing"),
         ({"game": "Airstriker-Genesis-v0"}, "is of the game 'Duel-Genesis', expected 'Airstriker"),
     ],

@@ -199,13 +199,14 @@ def test_a_network_agrees_as_often_as_the_trainer_says(
     import torch
 
     head = PolicyHead(brain=PolicyHeadBrain.load(models / "head.safetensors"))
-    module = head.make_module()
+    head.module = head.make_module()
     eyes = Eyes(COLORS, True, 3, SMALL["center"], SMALL["box"], SMALL["size"])
     for info, row in zip(data.episodes(), json.loads(done.stdout)["episodes"], strict=True):
         lesson = look(Job(data.folder, info, EyesParts.of(eyes), ()))
         shown = Lessons(eyes, [lesson]).frames(np.arange(len(lesson.pictures)))
         with torch.no_grad():
-            best = module(as_shown(shown)).argmax(1).numpy()
+            logits: Any = head.forward(as_shown(shown))  # type: ignore[arg-type]
+            best = logits.argmax(1).numpy()
         agreed = int((best == lesson.labels).sum())
         assert (row["agreed"], row["decisions"]) == (agreed, len(lesson.labels))
 

@@ -679,6 +679,24 @@ def test_nothing_is_sent_of_a_run_that_is_no_longer_shown(page: EditorPage, addr
     page.page.request.post(f"{run}/stop")
 
 
+def test_a_number_out_of_range_is_refused_in_words(page: EditorPage) -> None:
+    page.start_with("airstriker")
+    page.set_widget("console", "noops", "7")
+    page.set_widget("console", "noops", "-5")
+    expect(page.message).to_have_text("noops must be a whole number from 0 to 30. It stays 7.")
+    assert page.workflow["nodes"]["console"]["set"]["noops"] == 7
+
+
+def test_a_new_workflow_begins_at_full_size(page: EditorPage) -> None:
+    scale = "editor.board.toClient([1, 0])[0] - editor.board.toClient([0, 0])[0]"
+    page.start_with("sf2")
+    assert page.ask(scale) < 0.6
+    page.page.locator('[data-tab="files"]').click()
+    page.page.get_by_role("button", name="New workflow").click()
+    page.until("Object.keys(editor.workflow.nodes).length === 0")
+    assert page.ask(scale) == 1
+
+
 def test_a_workflow_without_a_console_runs_as_it_is(page: EditorPage) -> None:
     page.start_with("hello")
     expect(page.page.locator('[data-clock="realtime"]')).to_be_disabled()
@@ -860,11 +878,13 @@ def test_a_button_that_is_drawn_anew_while_it_is_pressed_is_clicked(
         page.start_with("duel_expert")
         page.page.get_by_role("button", name="Run", exact=True).click()
         page.frames("console", at_least=1)
-        box = page.page.locator(f".bar-middle button[title^=Stop] {pointed_at}").bounding_box()
+        part = page.page.locator(f".bar-middle button[title^=Stop] {pointed_at}").element_handle()
+        box = part.bounding_box()
         assert box
         page.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
         page.page.mouse.down()
         page.until(f"session.run.tick > {page.ask('session.run.tick')}")
+        assert not part.evaluate("(part) => part.isConnected"), "another is in its place"
         page.page.mouse.up()
         page.until("session.run?.state === 'stopped'")
 

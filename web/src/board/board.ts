@@ -466,10 +466,14 @@ export class Board {
     this.redraw();
   }
 
-  /** Fit the view to these nodes, or to all of them, at a scale of at most 1. */
+  /** Fit the view to these nodes, or to all of them, at a scale of at most 1; to nothing at 1. */
   fit(ids?: readonly string[]): void {
     const boxes = ids?.length ? ids.map((id) => this.boxes.get(id)!) : [...this.boxes.values()];
-    if (boxes.length === 0) return;
+    if (boxes.length === 0) {
+      this.#canvas.ds.reset();
+      this.redraw();
+      return;
+    }
     const left = Math.min(...boxes.map(([x]) => x));
     const top = Math.min(...boxes.map(([, y]) => y));
     const width = Math.max(...boxes.map(([x, , w]) => x + w)) - left;

@@ -4,7 +4,7 @@ import type { Command } from "../editor/commands";
 import type { Editor } from "../editor/editor";
 import type { Files } from "../editor/files";
 import type { Session } from "../editor/session";
-import { isLive } from "../live/run";
+import { isLive, isTicking } from "../live/run";
 import type { Point } from "../model/workflow";
 import { closePopover, showMessage } from "./overlay";
 import type { Panel } from "./panel";
@@ -63,7 +63,7 @@ export function makeCommands(
       name: "Pause or resume",
       section: "Run",
       keys: ["p"],
-      isDisabled: () => !isRunning(),
+      isDisabled: () => !isTicking(session.run),
       run: () => void session.control(session.run?.state === "paused" ? "resume" : "pause"),
     },
     {

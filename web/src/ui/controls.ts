@@ -2,6 +2,7 @@
 
 import { isObject, type Json, type JsonObject, same } from "../model/json";
 import { h } from "./dom";
+import { showMessage } from "./overlay";
 
 export type OnChange = (value: Json, isFinal: boolean) => void;
 
@@ -76,6 +77,8 @@ function numberField(
     max,
     value: typeof value === "number" ? String(value) : "",
   });
+  let taken = input.value;
+  const expected = `${isInteger ? "a whole number" : "a number"}${range(min, max)}`;
   const read = (isFinal: boolean) => {
     const number = input.valueAsNumber;
     const isEmpty = empty !== undefined && input.value === "" && !input.validity.badInput;
@@ -83,9 +86,18 @@ function numberField(
       isEmpty ||
       (Number.isFinite(number) && input.validity.valid && (!isInteger || Number.isInteger(number)));
     input.classList.toggle("wrong", !isValid);
-    input.title = isValid ? "" : `${isInteger ? "a whole number" : "a number"}${range(min, max)}`;
+    input.title = isValid ? "" : expected;
+    if (isValid) taken = input.value;
     if (isEmpty) empty(isFinal);
     else if (isValid) change(number, isFinal);
+    else if (isFinal) refuse();
+  };
+  const refuse = () => {
+    const now = taken === "" ? "empty" : taken;
+    showMessage(`${shared["aria-label"]} must be ${expected}. It stays ${now}.`, "error");
+    input.value = taken;
+    input.classList.remove("wrong");
+    input.title = "";
   };
   input.addEventListener("input", () => read(false));
   input.addEventListener("change", () => read(true));

@@ -4,7 +4,7 @@ import { keyText } from "../editor/commands";
 import type { Editor } from "../editor/editor";
 import type { Files } from "../editor/files";
 import type { Session } from "../editor/session";
-import { isLive, type Run } from "../live/run";
+import { isLive, isTicking, type Run } from "../live/run";
 import { h, icon, iconButton } from "./dom";
 
 export interface ToolbarCallbacks {
@@ -116,8 +116,7 @@ export function toolbar(
     const { run } = session;
     const live = isLive(run);
     start.hidden = live;
-    pause.hidden =
-      !live || run.state === "queued" || run.state === "starting" || run.state === "stopping";
+    pause.hidden = !isTicking(run);
     stop.hidden = !live;
     play.hidden = !live || session.pads.length === 0;
     play.setAttribute("aria-pressed", String(session.isPlaying));
