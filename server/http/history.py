@@ -20,7 +20,8 @@ place in the history."""
 class History:
     """The run folders by prompt id, oldest first.
 
-    The id of a run from the command line is the name of its folder.
+    The id of a run from the command line is the name of its folder. It is there once an episode has
+    ended, or the run.
     """
 
     def __init__(self, folders: DataFolders) -> None:
@@ -31,6 +32,9 @@ class History:
             if not path.is_dir():
                 continue
             request = _read(path / _REQUEST)
+            if not request and not _has_results(path):
+                # of a server that was killed before the run began: the run waits in the queue still
+                continue
             # by name alone, runs would change places when the clock is set back; runs of the
             # command line have no place
             position = request.get("place")
@@ -124,6 +128,12 @@ class History:
             if (path / f"{node}.png").is_file():
                 image = {"filename": f"{node}.png", "subfolder": path.name, "type": "output"}
                 yield node, {"images": [image]}
+
+
+def _has_results(path: Path) -> bool:
+    """Whether a run folder has a summary, or an episode that ended."""
+    rows = path / "episodes.jsonl"
+    return (path / "summary.json").exists() or (rows.exists() and rows.stat().st_size > 0)
 
 
 def _state(summary: dict[str, Any]) -> str:

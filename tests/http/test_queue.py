@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from minibrains.graph.workflow import parse_workflow
+from minibrains.run.folder import RunFolder
 from tests.support.command import Command
 from tests.support.service_fixtures import Page, Talk, film, serving, workers_of
 
@@ -97,6 +99,39 @@ def test_a_run_that_had_begun_is_not_tried_again(tmp_path: Path) -> None:
 
         server.talk(after)
     assert not request.exists()
+
+
+def test_a_run_whose_folder_was_half_made_is_played_and_stands_once_in_the_history(
+    tmp_path: Path,
+) -> None:
+    data = tmp_path / "data"
+    short = film(ticks=5, clock="fast")
+    with serving(data, "--parallel", 1) as server:
+
+        async def before(client: Talk) -> list[str]:
+            async with client.page() as page:
+                running = await client.run(film())
+                await ticking(page, running)
+                return [running, await client.run(short)]
+
+        order = server.talk(before)
+        server.process.kill()
+        server.process.wait(30)
+    # what is left if it is killed between the folder of a run and the file that says whose it is
+    RunFolder(data / "runs", parse_workflow(short))
+
+    with serving(data) as server:
+
+        async def after(client: Talk) -> None:
+            while (await client.get("/prompt"))["exec_info"]["queue_remaining"]:
+                await asyncio.sleep(0.05)
+            history = await client.get("/history")
+            assert [(run, item["state"]) for run, item in history.items()] == [
+                (order[0], "failed"),
+                (order[1], "done"),
+            ]
+
+        server.talk(after)
 
 
 def test_the_history_keeps_its_order_when_the_clock_is_set_back(
