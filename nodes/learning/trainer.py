@@ -174,8 +174,8 @@ class Trainer:
         with torch.no_grad():
             for start in range(0, len(self.validation), 256):
                 rows = np.arange(start, min(start + 256, len(self.validation)))
-                hidden = self.head.last_hidden(as_shown(self.validation.frames(rows)))
-                logits = self._output(hidden)
+                frames = as_shown(self.validation.frames(rows))
+                logits = self._output(self.head.last_hidden(frames))
                 labels = torch.from_numpy(self.validation.labels[rows])
                 losses += float(functional.cross_entropy(logits, labels, reduction="sum"))
                 right += int((logits.argmax(1) == labels).sum())
@@ -213,7 +213,7 @@ class Trainer:
 
     @property
     def _output(self) -> nn.Linear:
-        """Its last layer, from the last hidden one to the logits."""
+        """The network's last layer, from the last hidden one to the logits."""
         output: Any = self.net["output"]
         return output  # type: ignore[no-any-return]
 

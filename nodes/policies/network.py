@@ -30,6 +30,7 @@ PROFILE_SCALE: Final = 4.0
 """What profiles are multiplied by, because a picture of masks is mostly 0 and its means are small.
 Brains were trained with it, so it cannot change."""
 MOST_LAYERS: Final = 64
+"""The shapes of all layers are listed before a file is read, which must not take long."""
 
 HeadFrames = Annotated[np.ndarray, Socket("frames", "f32[{channels} {height} {width}]")]
 HeadLogits = Annotated[np.ndarray, Socket("logits", "f32[{actions}]")]

@@ -20,8 +20,8 @@ place in the history."""
 class History:
     """The run folders by prompt id, oldest first.
 
-    The id of a run from the command line is the name of its folder. It is there once an episode has
-    ended, or the run.
+    The id of a run from the command line is the name of its folder; it counts once it has an
+    episode or a summary.
     """
 
     def __init__(self, folders: DataFolders) -> None:
@@ -32,8 +32,8 @@ class History:
             if not path.is_dir():
                 continue
             request = _read(path / _REQUEST)
+            # a server that was killed here had not begun the run, which still waits in the queue
             if not request and not _has_results(path):
-                # of a server that was killed before the run began: the run waits in the queue still
                 continue
             # by name alone, runs would change places when the clock is set back; runs of the
             # command line have no place
@@ -131,7 +131,7 @@ class History:
 
 
 def _has_results(path: Path) -> bool:
-    """Whether a run folder has a summary, or an episode that ended."""
+    """Return whether a run folder has a summary, or an episode that ended."""
     rows = path / "episodes.jsonl"
     return (path / "summary.json").exists() or (rows.exists() and rows.stat().st_size > 0)
 

@@ -69,7 +69,7 @@ def test_no_node_learns_which_state_the_game_began_from(monkeypatch: pytest.Monk
 
 @pytest.mark.slow
 def test_it_wins_matches_on_a_stage_and_in_match_ups_that_it_has_not_seen() -> None:
-    """A quick check; docs/benchmarks.md has the measurement."""
+    """A quick check; docs/training.md has the measurement."""
     rows = _play("sf2_pixels", episodes=50)
     won = sum(bool(row["won"]) for row in rows)
     assert won >= 35

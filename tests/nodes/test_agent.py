@@ -182,24 +182,32 @@ def test_the_policy_head_computes_what_torch_computes(of: str | dict[str, Any]) 
         brain = PolicyHeadBrain.load(bundled_dir("models") / f"policy_head/{of}.safetensors")
     else:
         brain = PolicyHead.new_brain({**SIZES, **of})
-    import torch
-
     shape = (brain.channels, brain.height, brain.width)
     frames = np.random.default_rng(0).random(shape, np.float32)
     (logits,) = _outputs(PolicyHead(brain=brain), {"frames": frames})
-    weights = {name: torch.from_numpy(np.array(a)).float() for name, a in brain.tensors.items()}
+
+    import torch
+
+    weights = {}
+    for name, array in brain.tensors.items():
+        weights[name] = torch.from_numpy(np.array(array)).float()
+
     x = torch.from_numpy(frames)[None]
     for place, (_, _, stride) in enumerate(brain.convolutions):
         weight = weights[f"convolution{place}.weight"]
         bias = weights[f"convolution{place}.bias"]
-        x = torch.relu(torch.nn.functional.conv2d(x, weight, bias, stride=stride))
+        x = torch.nn.functional.conv2d(x, weight, bias, stride=stride)
+        x = torch.relu(x)
     x = x.flatten(1)
+
     if brain.profiles:
         columns, rows = frames.mean(axis=1), frames.mean(axis=2)
         means = np.concatenate([columns.ravel(), rows.ravel()])
         x = torch.cat([x, 4 * torch.from_numpy(means)[None]], 1)
+
     for name in ("hidden", "hidden2", "hidden3")[: brain.layers]:
         x = torch.relu(x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"])
+
     expected = x @ weights["output.weight"].T + weights["output.bias"]
     assert np.allclose(logits, expected[0].numpy(), atol=1e-5)
     assert logits.shape == (brain.actions,)

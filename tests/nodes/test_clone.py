@@ -257,12 +257,13 @@ def test_the_network_is_as_the_settings_say_or_as_its_start(tmp_path: Path, home
     _train(clone(epochs=2, layers=2, profiles=True), tmp_path)
     _train(clone(name="next", epochs=2, start="models/policy_head/small.safetensors"), tmp_path)
     for name in ("small", "next"):
-        assert (_policy(home, name).layers, _policy(home, name).profiles) == (2, True)
+        policy = _policy(home, name)
+        assert (policy.layers, policy.profiles) == (2, True)
+
     _train(clone(name="plain", epochs=2), tmp_path)
-    plain = json.loads(
-        read_header(home / "models/policy_head/plain.safetensors").metadata["config"]
-    )
-    assert plain.keys().isdisjoint({"layers", "profiles"}), "as brains were before there were these"
+    header = read_header(home / "models/policy_head/plain.safetensors")
+    config = json.loads(header.metadata["config"])
+    assert config.keys().isdisjoint({"layers", "profiles"}), "brains were so before there were any"
 
 
 @pytest.mark.parametrize(

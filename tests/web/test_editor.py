@@ -889,8 +889,7 @@ def test_a_button_that_is_drawn_anew_while_it_is_pressed_is_clicked(
         page.page.mouse.move(x, y)
         page.page.mouse.down()
         pressed = stop.locator(part).element_handle()
-        while pressed.evaluate("(part) => part.isConnected"):
-            page.page.wait_for_timeout(30)
+        pressed.wait_for_element_state("hidden")  # it is no longer in the page
         page.page.mouse.up()
         page.until("session.run?.state === 'stopped'")
 

@@ -5,6 +5,7 @@ import type { Editor } from "../editor/editor";
 import type { Files } from "../editor/files";
 import type { Session } from "../editor/session";
 import { isLive, isTicking, type Run } from "../live/run";
+import type { Clock } from "../model/workflow";
 import { h, icon, iconButton } from "./dom";
 
 export interface ToolbarCallbacks {
@@ -57,18 +58,21 @@ export function toolbar(
     icon("pad"),
     h("span", {}, "Play"),
   );
-  const clock = h("div", { class: "segments", role: "group", "aria-label": "Clock" });
-  for (const [value, name] of [
-    ["realtime", "Real time"],
-    ["fast", "Fast"],
-  ] as const) {
+  const clockButton = (value: Clock, name: string) => {
     const choose = () => {
       editor.clock = value;
     };
-    clock.append(h("button", { type: "button", data: { clock: value }, onclick: choose }, name));
-  }
-  const [realtime, fast] = [...clock.children] as HTMLButtonElement[];
-  fast!.title = "As fast as it goes";
+    return h("button", { type: "button", data: { clock: value }, onclick: choose }, name);
+  };
+  const realtime = clockButton("realtime", "Real time");
+  const fast = clockButton("fast", "Fast");
+  fast.title = "As fast as it goes";
+  const clock = h(
+    "div",
+    { class: "segments", role: "group", "aria-label": "Clock" },
+    realtime,
+    fast,
+  );
   const status = h("button", {
     type: "button",
     class: "run-status",
@@ -105,10 +109,10 @@ export function toolbar(
     redo.disabled = !document.canRedo;
   };
   const showClock = () => {
-    realtime!.setAttribute("aria-pressed", String(editor.clock === "realtime"));
-    fast!.setAttribute("aria-pressed", String(editor.clock === "fast"));
-    realtime!.disabled = !editor.hasConsole;
-    realtime!.title = editor.hasConsole
+    realtime.setAttribute("aria-pressed", String(editor.clock === "realtime"));
+    fast.setAttribute("aria-pressed", String(editor.clock === "fast"));
+    realtime.disabled = !editor.hasConsole;
+    realtime.title = editor.hasConsole
       ? "At the console's own frame rate; the workflow file keeps the choice"
       : "Only with a console, which says how long a frame is";
   };
