@@ -35,6 +35,7 @@ def test_the_agent_written_out_presses_the_same_buttons(tmp_path: Path) -> None:
     assert played.score == score
 
 
+@pytest.mark.slow
 def test_it_is_measured_against_both_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agent, "REPEATS", 4)
     result = agent.run(RunSpec("sf2"))

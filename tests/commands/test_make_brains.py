@@ -52,6 +52,7 @@ def test_the_codebook_of_duel_is_learned_from_what_is_to_be_seen() -> None:
     assert len(codebook.tiles) <= duel_tiles.TILES
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings(
     "ignore:`is_gradient_checkpointing` is deprecated:FutureWarning"
 )  # of peft

@@ -64,6 +64,7 @@ def _save_and_load(engine: Engine) -> None:
     engine.load_state(pickle.loads(saved))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "times"), [("InThread", 1000), ("InProcess", 200)])
 def test_a_thousand_saves_and_loads_are_exact(kind: str, times: int, tmp_path: Path) -> None:
     undisturbed = _played(tmp_path, kind, times, lambda engine: None)

@@ -431,6 +431,7 @@ def test_the_example_of_the_page_plays_real_matches_and_none_twice(
         assert _each("ended", _rows(tmp_path / file)) == ["done", "done"]
 
 
+@pytest.mark.slow
 def test_opponents_hold_the_other_pad_and_the_same_ones_for_all(
     tmp_path: Path, evaluate: Evaluate
 ) -> None:
@@ -465,6 +466,7 @@ def test_opponents_hold_the_other_pad_and_the_same_ones_for_all(
         assert file.read_bytes() == before, "nothing is played twice"
 
 
+@pytest.mark.slow
 def test_what_collects_is_left_out_against_opponents_that_are_held_back(
     tmp_path: Path, evaluate: Evaluate
 ) -> None:

@@ -19,6 +19,7 @@ def _scores(result: dict[str, Any], episodes: int) -> dict[int, float]:
     return {episode["start"]["noops"]: episode["score"] for episode in result["episodes"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("episodes", [6, pytest.param(30, marks=pytest.mark.soak)])
 def test_the_reflex_beats_random_and_doing_nothing(
     summary: Callable[..., dict[str, Any]], tmp_path: Path, episodes: int

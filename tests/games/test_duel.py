@@ -714,6 +714,7 @@ def names_of(pad: int) -> Pad:
     return tuple(name for name, bit in PAD_BITS.items() if bit & pad)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("level", "character"), [(3, 0), (5, 1), (8, 2), (10, 3)])
 def test_the_fight_in_the_mirror_goes_alike(game: Game, level: int, character: int) -> None:
     """A match of equals, then each with the other's pad, left for right:
@@ -1018,6 +1019,7 @@ def test_a_player_that_does_not_look_comes_to_the_same_quickly(policy: str) -> N
     assert (first, second) == (again, once_more)
 
 
+@pytest.mark.slow
 def test_matches_go_alike_on_the_rom_and_on_the_compiled_game() -> None:
     code = """if True:
         import itertools

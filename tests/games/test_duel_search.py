@@ -205,6 +205,7 @@ def test_every_sixteen_matches_have_all_match_ups() -> None:
     assert len(seeds) == 64
 
 
+@pytest.mark.slow
 def test_evolution_climbs_and_finds_the_same_again() -> None:
     found: list[list[Player]] = []
     for _ in range(2):

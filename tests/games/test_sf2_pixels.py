@@ -42,6 +42,7 @@ def noisy_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RetroEmulator, "emit", noisy)
 
 
+@pytest.mark.slow
 def test_nothing_that_is_read_from_memory_reaches_the_pad(
     request: pytest.FixtureRequest,
 ) -> None:

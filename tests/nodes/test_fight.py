@@ -405,6 +405,7 @@ def _logged(folder: Path, name: str) -> dict[tuple[int, int], Any]:
     return values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("beat", "waits"), [(30, False), (10, True)])
 def test_the_scripted_workflow_plays_and_decides_by_the_clock(
     beat: int, waits: bool, summary: Callable[..., dict[str, Any]], tmp_path: Path

@@ -180,6 +180,7 @@ def test_a_model_that_asks_for_too_much_is_refused_in_a_sentence_and_once(
         load_pretrained(ref)
 
 
+@pytest.mark.slow
 def test_a_sound_model_is_tried_out_once(tmp_path: Path) -> None:
     files = _template("{# another text, that says the same #}")
     first = load_pretrained(_saved(tmp_path, **files))

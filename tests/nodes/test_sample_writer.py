@@ -232,6 +232,7 @@ def test_another_workflow_is_another_episode(minibrains: Command) -> None:
     assert first.workflow_sha256 != second.workflow_sha256
 
 
+@pytest.mark.slow
 def test_several_workers_collect_the_same(minibrains_process: Command) -> None:
     _collect(minibrains_process, "one", "--episodes", "3")
     result = _collect(minibrains_process, "two", "--episodes", "3", "--workers", "2")
@@ -244,6 +245,7 @@ def test_several_workers_collect_the_same(minibrains_process: Command) -> None:
     assert _ends(again) == ["skipped"] * 3
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_where_it_stopped(
     minibrains_process: Command, tmp_path: Path, home: Path
 ) -> None:
@@ -310,6 +312,7 @@ def test_a_game_without_splits_has_none_to_select(minibrains: Command) -> None:
     assert Splits.of(find_game(("Airstriker-Genesis-v0",))) is None
 
 
+@pytest.mark.slow
 def test_an_evaluation_adds_nothing(minibrains: Command, home: Path) -> None:
     options = ["--states", "training/Level4.KazeVsBron", "--episodes", "1", "--ticks", "60"]
     done = minibrains("evaluate", "duel_collect", *options, "--out", home / "out")

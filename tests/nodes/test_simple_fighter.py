@@ -202,6 +202,7 @@ def test_a_player_that_is_not_there_is_named() -> None:
         pass
 
 
+@pytest.mark.slow
 def test_the_shipped_players_of_a_level_play_a_match_each(
     summary: Callable[..., dict[str, Any]],
 ) -> None:

@@ -789,6 +789,7 @@ def test_each_answer_of_a_strategist_that_continues_is_acted_on_once(
     )
 
 
+@pytest.mark.slow
 def test_sf2_plays_decides_by_the_clock_and_is_the_same_again(
     summary: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:

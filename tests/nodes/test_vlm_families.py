@@ -91,6 +91,7 @@ def test_the_fast_way_reads_and_answers_as_transformers_own_calls_do(
     assert plain_text.tolist() == fast_text.tolist()
 
 
+@pytest.mark.slow
 def test_a_strategist_decides_the_same_both_ways(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -195,6 +196,7 @@ def small(folder: Path) -> VLMBrain:
     return VLMBrain.load(path)
 
 
+@pytest.mark.slow
 def test_a_family_without_a_fast_way_answers_as_transformers_alone_does(
     folder: Path, small: VLMBrain
 ) -> None:

@@ -83,6 +83,7 @@ def random_with(tmp_path: Path) -> Callable[..., list[object]]:
     return write
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments", [RANDOM, ("airstriker_pixels", "--episodes", 3, "--ticks", 60)]
 )
@@ -125,6 +126,7 @@ def test_what_a_node_says_in_a_worker_is_heard(minibrains: Any, tmp_path: Path) 
     assert not list(tmp_path.glob("runs/*/workers")), "no node asked for a folder"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["kill", "exit", "crash"])
 def test_a_worker_that_dies_is_replaced_and_its_episode_repeated(
     summary: Summary, random_with: Any, tmp_path: Path, way: str
@@ -521,6 +523,7 @@ def test_map_on_ray_gives_results_in_order(
     assert json.loads(result["squares"]) == SQUARES
 
 
+@pytest.mark.slow
 def test_more_workers_than_the_cluster_has_cpus_is_a_sentence(
     minibrains_process: Any, cluster: dict[str, str]
 ) -> None:

@@ -50,6 +50,7 @@ EXECUTORS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", EXECUTORS)
 def test_what_is_there_is_not_played_again(tmp_path: Path, place: str) -> None:
     spec = _spec(tmp_path, **EXECUTORS[place])

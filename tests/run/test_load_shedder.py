@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from minibrains import Flag, Node, Number, widget
 from minibrains.run.deadlines import Deadlines
 from minibrains.run.load_shedder import MAX_DECIMATION, LoadShedder
@@ -138,6 +140,7 @@ def test_a_hiccup_now_and_then_thins_nothing_and_keeps_nothing_thin() -> None:
     assert seconds.engine.context.decimation == 1
 
 
+@pytest.mark.slow
 def test_on_a_crowded_core_the_fight_goes_on_and_its_overlay_is_drawn_less_often(
     tmp_path: Path,
 ) -> None:

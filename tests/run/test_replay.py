@@ -83,6 +83,7 @@ def replay(minibrains: Command) -> Callable[..., dict[str, Any]]:
     return run
 
 
+@pytest.mark.slow
 def test_a_fast_run_with_a_thinking_node_is_the_same_again_and_replays(
     summary: Callable[..., dict[str, Any]],
     replay: Callable[..., dict[str, Any]],
