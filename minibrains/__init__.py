@@ -18,6 +18,7 @@ package, such as NumPy, in a sentence, and importing a node does not import the 
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
         Variables,
     )
     from minibrains.torch_node import TorchNode
+    from minibrains.training.env import WorkflowEnv
     from minibrains.widgets import widget
 
 __version__ = "0.1.0"
@@ -57,8 +59,8 @@ __all__ = [
     "Console", "ConsoleOutput", "DataError", "Episode", "EpisodeResult", "EpisodeStart", "Flag",
     "Frame", "Frames", "GameError", "Hook", "Host", "Lazy", "Logits", "MinibrainsError", "Node",
     "NodeProgress", "Number", "On", "Pad", "Progress", "Register", "Run", "RunSpec", "Sample",
-    "Situation", "Socket", "Text", "TorchNode", "Variables", "WorkflowInfo", "setting", "tensor",
-    "widget",
+    "Situation", "Socket", "Text", "TorchNode", "Variables", "WorkflowEnv", "WorkflowInfo",
+    "setting", "tensor", "widget",
 ]  # fmt: skip
 
 _NAMES = {
@@ -78,6 +80,7 @@ _NAMES = {
         "Socket", "Text", "Variables",
     ),
     "minibrains.torch_node": ("TorchNode",),
+    "minibrains.training.env": ("WorkflowEnv",),
     "minibrains.widgets": ("widget",),
 }  # fmt: skip
 """Module -> the names that node authors and callers import from it."""
@@ -88,3 +91,8 @@ def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_MODULES[name]), name)
+
+
+if "gymnasium" in sys.modules:
+    # gymnasium.make("minibrains:minibrains/Workflow-v0") imports this module to have it registered
+    import_module("minibrains.training")

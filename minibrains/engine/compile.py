@@ -12,7 +12,17 @@ import graphlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from minibrains.engine.plan import Clock, InputPlan, Latch, OutputPlan, Plan, Source, Step, Use
+from minibrains.engine.plan import (
+    Clock,
+    InputPlan,
+    Latch,
+    OutputPlan,
+    Plan,
+    RegionPlan,
+    Source,
+    Step,
+    Use,
+)
 from minibrains.graph.check import CheckedNode, Edge, Graph
 from minibrains.graph.error_policy import always_delivers, may_skip_runs
 from minibrains.graph.workflow import Link
@@ -42,6 +52,9 @@ class _Compiler:
         for edge in graph.edges:
             self.in_edges[edge.target].append(edge)
             self.out_edges[edge.source, edge.output.name].append(edge)
+        self._region_nodes: tuple[str, ...] = ()
+        if graph.region is not None:
+            self._region_nodes = graph.region.nodes
         self.observed = self._find_observed()
         """Outputs that the engine itself reads on every tick."""
         self.main: dict[str, Step] = {}
@@ -69,6 +82,7 @@ class _Compiler:
         for index, step in enumerate(steps):
             step.index = index
         self._lay_slots()
+        region = self._plan_region(steps)
         self._find_always_ready(steps)
         latches: list[Latch] = []
         for node in self.graph.nodes.values():
@@ -79,7 +93,9 @@ class _Compiler:
             if node.cls.terminal is not None:
                 _, output = self._producer(name, node.cls.terminal)
                 terminals.append(self._slot(output, "last_or_none"))
-        return Plan(self.graph, tuple(steps), tuple(latches), tuple(self.slots), tuple(terminals))
+        return Plan(
+            self.graph, tuple(steps), tuple(latches), tuple(self.slots), tuple(terminals), region
+        )
 
     # -- steps and their order ------------------------------------------------------------------
 
@@ -90,6 +106,9 @@ class _Compiler:
         for name, node in self.graph.nodes.items():
             if issubclass(node.cls, Register):
                 observed.add((name, node.cls.terminal))
+        region = self.graph.region
+        if region is not None and region.reward is not None:
+            observed.add((region.reward.node, region.reward.socket))
         return observed
 
     def _reading_steps(self) -> dict[tuple[str, str], Step]:
@@ -177,21 +196,50 @@ class _Compiler:
         for name, link in self.graph.when_links.items():
             if name in before and self._is_same_tick(link):
                 before[name].add(link.node)
+        self._order_region(before)
         return before
+
+    def _order_region(self, before: dict[str, set[str]]) -> None:
+        """Let all nodes that depend on the region within the tick run after the whole of it,
+        and all others before it.
+
+        So the reward is known by then, if it does not depend on the answer.
+        """
+        region = self._region_nodes
+        if not region:
+            return
+        after: set[str] = set()
+        for name in before:
+            if name not in region and not self._ancestors(name, before).isdisjoint(region):
+                after.add(name)
+        for name in after:
+            before[name].update(region)
+        for name in region:
+            before[name].update(before.keys() - after - set(region))
+
+    def _ancestors(self, name: str, before: Mapping[str, set[str]]) -> set[str]:
+        """Return a node, and all nodes that must run before it on the same tick."""
+        found: set[str] = set()
+        frontier = [name]
+        while frontier:
+            ancestor = frontier.pop()
+            if ancestor not in found:
+                found.add(ancestor)
+                frontier.extend(before[ancestor])
+        return found
 
     def _ancestors_of_flags(self, before: Mapping[str, set[str]]) -> set[str]:
         """Return the nodes with a `when` flag,
         and all nodes that these depend on within the tick.
         """
         early: set[str] = set()
-        frontier = [
-            link.node for link in self.graph.when_links.values() if self._is_same_tick(link)
-        ]
-        while frontier:
-            name = frontier.pop()
-            if name not in early:
-                early.add(name)
-                frontier.extend(before[name])
+        for link in self.graph.when_links.values():
+            if not self._is_same_tick(link):
+                continue
+            early |= self._ancestors(link.node, before)
+            if link.node in self._region_nodes:  # it is answered with all others
+                for name in self._region_nodes:
+                    early |= self._ancestors(name, before)
         return early
 
     def _is_same_tick(self, flag: Link) -> bool:
@@ -202,6 +250,8 @@ class _Compiler:
         for step in ordered:
             node = self.graph.nodes[step.node]
             plain = step.role == "tick" and _stateless(node.cls) and not step.clocks
+            if step.node in self._region_nodes:
+                continue
             if plain and may_skip_runs(node.entry.on_error) and node.cls.schema.outputs:
                 step.constant = all(
                     self.producers[edge.source].constant for edge in self.in_edges[step.node]
@@ -288,8 +338,15 @@ class _Compiler:
         """
         if not self._live(flag):
             return True
+        sources = self._flag_sources(flag)
+        return all(position[id(source)] < position[id(step)] for source in sources)
+
+    def _flag_sources(self, flag: Link) -> list[Step]:
+        """Return the steps after which a `when` flag is known."""
+        if flag.node in self._region_nodes:
+            return [self.main[name] for name in self._region_nodes]
         source, _ = self._producer(flag.node, flag.socket)
-        return position[id(source)] < position[id(step)]
+        return [source]
 
     def _live(self, link: Link) -> bool:
         return link.node in self.graph.nodes
@@ -311,8 +368,9 @@ class _Compiler:
                     continue
                 gate = self.clock_gates[clock] = Step("gate", self.clock_owner[clock], clock=clock)
                 if clock.when is not None and self._live(clock.when):
-                    source, _ = self._producer(clock.when.node, clock.when.socket)
-                    after[id(source)].append(gate)
+                    sources = {id(source) for source in self._flag_sources(clock.when)}
+                    last = [step for step in ordered if id(step) in sources][-1]
+                    after[id(last)].append(gate)
                 else:
                     first.append(gate)
 
@@ -344,6 +402,23 @@ class _Compiler:
                 _, output = self._producer(clock.when.node, clock.when.socket)
                 flag = self._slot(output, "last_or_none")
                 gate.inputs = [InputPlan((Source(flag),), False)]
+
+    def _plan_region(self, steps: Sequence[Step]) -> RegionPlan | None:
+        region = self.graph.region
+        if region is None:
+            return None
+        inputs: list[int] = []
+        for link in region.inputs:
+            _, output = self._producer(link.node, link.socket)
+            inputs.append(self._slot(output, "last"))
+        reward = None
+        if region.reward is not None:
+            _, output = self._producer(region.reward.node, region.reward.socket)
+            reward = self._slot(output, "on")
+        members = [
+            step.index for step in steps if step.node in region.nodes and step.role == "tick"
+        ]
+        return RegionPlan(tuple(members), tuple(inputs), reward)
 
     def _read_inputs(self, node: CheckedNode) -> tuple[list[InputPlan], list[int]]:
         plans: list[InputPlan] = []

@@ -291,7 +291,7 @@ class Engine:
                         before = now
                     if isinstance(error, KeyboardInterrupt):
                         raise
-                    self._failed(index, error)
+                    self.step_failed(index, error)
             # clean up
             if event_slots:
                 for slot in event_slots:
@@ -310,7 +310,7 @@ class Engine:
             self._apply(edits.popleft())
         return ended
 
-    def _failed(self, index: int, error: BaseException) -> None:
+    def step_failed(self, index: int, error: BaseException) -> None:
         """Count the error of a step that may fail, or raise the error that ends the run:
         NodeFailed or RunError.
 

@@ -18,11 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minibrains.engine.plan import TICK_SLOT, Plan, Step, Use
 from minibrains.engine.steps import UNSET, StepFunction
 from minibrains.errors import describe_error
+
+if TYPE_CHECKING:
+    from minibrains.engine.region_steps import RegionSteps
 
 
 class ExecutionState:
@@ -90,6 +93,8 @@ class ExecutionState:
         self.initial_steps: list[tuple[int, StepFunction]] = []
         """The functions of the first tick of an episode."""
         self.initial_latches: list[tuple[int, StepFunction]] = []
+        self.region: RegionSteps | None = None
+        """The steps of the region that is trained, if there is one."""
 
     def record_error(self, index: int, error: BaseException) -> None:
         """Count an error of a step, and keep the message of the first; the run goes on."""

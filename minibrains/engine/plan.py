@@ -111,6 +111,18 @@ class Latch:
 
 
 @dataclass(frozen=True, slots=True)
+class RegionPlan:
+    """The steps and slots of the region that is trained."""
+
+    steps: tuple[int, ...]
+    """The indices of the steps of its nodes. The answer is needed at the last one."""
+    inputs: tuple[int, ...]
+    """The slots of `Region.inputs`."""
+    reward: int | None
+    """The slot of the reward on the ticks of its deliveries."""
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A compiled graph, which an Engine runs."""
 
@@ -121,6 +133,7 @@ class Plan:
     """The use of each slot, by the number of the slot."""
     terminals: tuple[int, ...]
     """Slots that end the episode when they hold True."""
+    region: RegionPlan | None = None
 
     @property
     def constant_nodes(self) -> frozenset[str]:

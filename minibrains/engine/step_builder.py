@@ -29,6 +29,7 @@ from minibrains.engine.background import BackgroundNode
 from minibrains.engine.execution_state import ExecutionState
 from minibrains.engine.node_runtime import ConstantResult, NodeRuntime
 from minibrains.engine.plan import TICK_SLOT, Clock, Latch, OutputPlan, Step
+from minibrains.engine.region_steps import RegionSteps
 from minibrains.engine.replay_policy import Result, Tape, record_result, replay_result, through_tape
 from minibrains.engine.steps import UNSET, StepFunction, make_step
 from minibrains.errors import Fault, RunError, WorkflowError
@@ -58,6 +59,8 @@ def build_steps(
     Raises WorkflowError if a clock has a rate in Hz and the frame rate is not known.
     """
     builder = _StepBuilder(execution, context, runtimes)
+    if execution.plan.region is not None:
+        execution.region = RegionSteps(execution, execution.plan.region)
     execution.initial_steps[:] = [(step.index, builder.step(step)) for step in execution.plan.steps]
     execution.initial_latches[:] = [
         builder.latch(position, latch) for position, latch in enumerate(execution.plan.latches)
@@ -80,6 +83,8 @@ class _StepBuilder:
         """Return the function of a step, from the inside to the outside."""
         if step.role == "gate":
             return self._clock_gate(step)
+        if self.execution.region is not None and step.index in self.execution.region.plan.steps:
+            return self._region_step(step, self.execution.region)
         if self.runtimes[step.node].replayed:
             return self._replay(step)
         if step.role == "arrive":
@@ -190,6 +195,14 @@ class _StepBuilder:
                 return fallback
 
         return guarded
+
+    def _region_step(self, step: Step, region: RegionSteps) -> StepFunction:
+        run = region.step(step)
+        if step.clocks and not step.always_polled and region.reads_from_outside(step):
+            run = self._when_marked(run, step.index)
+        if step.index == region.plan.steps[-1]:
+            return region.ask_after(run)
+        return run
 
     # -- background nodes --------------------------------------------------------------------------
 

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import graphlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar, get_origin
 
 from minibrains.brain_file import BrainHeader, hash_file, read_header, short
 from minibrains.errors import BrainError, Fault, FaultCode, WorkflowError, suggest
 from minibrains.graph.error_policy import gives_fallback
+from minibrains.graph.region import Region, find_region
 from minibrains.graph.registry import Registry
 from minibrains.graph.run_files import file_faults
 from minibrains.graph.workflow import BrainPin, Link, NodeEntry, Workflow
@@ -121,6 +122,16 @@ class Graph:
     edges: tuple[Edge, ...]
     when_links: Mapping[str, Link]
     """Node id -> the Flag output that its `when` reads, after mutes and bypasses."""
+    region: Region | None = None
+    """The nodes that are trained: something outside of the graph answers in their place."""
+
+    def with_region(self, train: Iterable[str], reward: str | None) -> Graph:
+        """Return the graph with the region of these nodes, see `find_region`.
+
+        Raises MinibrainsError.
+        """
+        region = find_region(self.nodes, self.edges, self.when_links, train, reward)
+        return replace(self, region=region)
 
     def brain_files(self) -> dict[str, dict[str, str]]:
         """Return the brains of its nodes: node id -> `file` and `sha256`."""
@@ -191,6 +202,19 @@ def check_sizes(graph: Graph, opened: Sizes) -> None:
     faults = list(_type_faults(graph.nodes, graph.edges, opened))
     if faults:
         raise WorkflowError(faults, graph.workflow.where)
+
+
+def resolve_sizes(graph: Graph, opened: Sizes) -> Unifier:
+    """Return what the socket types of a graph are, with all sizes that are known.
+
+    Args:
+        graph: A graph whose types fit.
+        opened: The sizes that its nodes gave when they were opened.
+    """
+    unifier = _unifier(graph.nodes, opened)
+    for edge in graph.edges:
+        unifier.link(edge.source, edge.output.kind, edge.target, edge.input.kind)
+    return unifier
 
 
 class _Checker:
@@ -533,12 +557,7 @@ def _cycles(names: Iterable[str], edges: Iterable[Edge]) -> Iterator[list[str]]:
 def _type_faults(
     nodes: Mapping[str, CheckedNode], edges: Iterator[Edge] | Any, opened: Sizes
 ) -> Iterator[Fault]:
-    def known(node: str, name: str) -> Known | None:
-        if node in opened and name in opened[node]:
-            return opened[node][name]
-        return nodes[node].known(name)
-
-    unifier = Unifier(known)
+    unifier = _unifier(nodes, opened)
     for edge in edges:
         try:
             unifier.link(edge.source, edge.output.kind, edge.target, edge.input.kind)
@@ -556,6 +575,15 @@ def _type_faults(
             )
     for node in nodes.values():
         yield from _value_faults(node, unifier)
+
+
+def _unifier(nodes: Mapping[str, CheckedNode], opened: Sizes) -> Unifier:
+    def known(node: str, name: str) -> Known | None:
+        if node in opened and name in opened[node]:
+            return opened[node][name]
+        return nodes[node].known(name)
+
+    return Unifier(known)
 
 
 def _value_faults(node: CheckedNode, unifier: Unifier) -> Iterator[Fault]:

@@ -242,6 +242,10 @@ class Run:
         """
         if self._over.is_set():
             raise RunError("this run is over; make another Run of the same spec")
+        if self.spec.train is not None:
+            raise RunError(
+                "a run with train has no agent; play it with WorkflowEnv, or leave it out"
+            )
         if self._opened:
             yield from self._play()
             return

@@ -63,6 +63,13 @@ class RunSpec:
     """The user's own folder of brains, which is searched before the shipped ones. None: `models` in
     ~/.minibrains, where the editor puts files that are dropped into it."""
 
+    train: tuple[str, ...] | None = None
+    """The nodes in whose place a learner answers; see `WorkflowEnv`, which plays such a spec. None:
+    a run without a learner."""
+    reward: str | None = None
+    """The output that is the learner's reward, "node.socket". None: the output `reward` of the only
+    node that has one, or else of the console."""
+
     command: str = ""
     """The command that the run was started with, for the metadata of what nodes write."""
     origin: WorkflowInfo | None = None
@@ -141,9 +148,12 @@ class RunSpec:
     def check(self, workflow: Workflow, registry: Registry) -> Graph:
         """Check a workflow, with brains from where this spec allows them.
 
-        Raises WorkflowError with all faults.
+        Raises WorkflowError with all faults, or MinibrainsError if `train` is no region.
         """
-        return check(workflow, registry, self.brain_finder(workflow))
+        graph = check(workflow, registry, self.brain_finder(workflow))
+        if self.train is not None:
+            graph = graph.with_region(self.train, self.reward)
+        return graph
 
     def brain_finder(self, workflow: Workflow) -> FindBrain:
         """Return a function that finds the brains of a workflow where this spec allows them."""

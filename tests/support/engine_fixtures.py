@@ -4,7 +4,7 @@ and a short way from JSON to an engine.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -80,20 +80,37 @@ def node(type_: str, /, into: Mapping[str, Any] | None = None, **rest: Any) -> d
     return {"type": f"{type_}@1", "in": into or {}, **rest}
 
 
-def make_plan(entries: Entries, types: Iterable[type[Any]], brains: Path | None = None) -> Plan:
-    """Through the doors: parse, check, compile. `brains`: the folder of the nodes' brains."""
+def make_plan(
+    entries: Entries,
+    types: Iterable[type[Any]],
+    brains: Path | None = None,
+    train: Sequence[str] = (),
+    reward: str | None = None,
+) -> Plan:
+    """Through the doors: parse, check, compile.
+
+    `brains`: the folder of the nodes' brains; `train`: the nodes of a region.
+    """
     registry = Registry()
     for cls in types:
         registry.add(cls)
     workflow = parse_workflow({"minibrains": 1, "nodes": entries})
-    return compile_graph(
-        check(workflow, registry, _no_brain if brains is None else lambda pin: brains / pin.file)
+    graph = check(
+        workflow, registry, _no_brain if brains is None else lambda pin: brains / pin.file
     )
+    if train:
+        graph = graph.with_region(train, reward)
+    return compile_graph(graph)
 
 
-def make_engine(entries: Entries, types: Iterable[type[Any]]) -> Engine:
+def make_engine(
+    entries: Entries,
+    types: Iterable[type[Any]],
+    train: Sequence[str] = (),
+    reward: str | None = None,
+) -> Engine:
     """Through all the doors: parse, check, compile, make."""
-    return Engine(make_plan(entries, types))
+    return Engine(make_plan(entries, types, train=train, reward=reward))
 
 
 def open_engine(engine: Any, calls: list[Call] | None = None) -> list[Call]:

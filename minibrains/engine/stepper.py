@@ -1,0 +1,147 @@
+"""Tick an engine from one decision of its region to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import compress
+from typing import Any
+
+from minibrains.engine.engine import Engine
+from minibrains.engine.plan import TICK_SLOT
+from minibrains.engine.steps import StepFunction
+from minibrains.errors import RunError
+from minibrains.graph.workflow import Link
+
+
+class Stepper:
+    """Ticks an engine like `Engine.advance`, and stops within a tick where the region is asked.
+
+    The phases of a tick, and what the nodes notice, are the same. No times are measured, and no
+    edits are applied.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        """Take an engine that is open, whose plan has a region."""
+        region = engine.execution.region
+        assert region is not None
+        self.engine, self._region = engine, region
+        self.observation: list[Any] = []
+        """The values of `Region.inputs` when it was due last; empty before."""
+        self.reward = 0.0
+        """The sum of the rewards since the last decision."""
+        self.terminated = self.truncated = False
+        self._limit: int | None = None
+        self._due: Iterator[tuple[int, StepFunction]] | None = None
+        """The steps of the current tick that are left; None between two ticks."""
+        self._rewarded = False
+
+    def reset(self, index: int, seed: int, limit: int | None) -> bool:
+        """Begin an episode, and go on to its first decision.
+
+        Args:
+            index: The number of the episode, from 0.
+            seed: The seed of the run.
+            limit: Number of ticks after which the episode is truncated; None: no limit.
+
+        Returns:
+            False if the episode is over before there was one.
+        """
+        self.engine.reset(index, seed, limit)
+        self._region.reset()
+        self._limit, self._due = limit, None
+        self.observation = []
+        self.reward = 0.0
+        self.terminated = self.truncated = self._rewarded = False
+        return self._go_on()
+
+    def step(self, answer: Mapping[Link, Any]) -> bool:
+        """Answer in the region's place, and go on to the next decision, or to the end.
+
+        Returns:
+            False if the episode is over.
+        """
+        if self._due is None:
+            raise RunError("the episode is over; begin another one")
+        self.reward = 0.0
+        self._region.deliver(answer)
+        return self._go_on()
+
+    def _go_on(self) -> bool:
+        while True:
+            if self._due is None:
+                self._begin()
+            if self._run_steps():
+                return True
+            self._end()
+            if self.terminated or self.truncated:
+                return False
+
+    def _begin(self) -> None:
+        execution = self.engine.execution
+        execution.values[TICK_SLOT] = self.engine.tick
+        execution.marks[: execution.size] = execution.template
+        for mark in execution.due:
+            execution.marks[mark] = 1
+        execution.due.clear()
+        self._rewarded = False
+        self._due = compress(execution.steps, execution.marks)
+
+    def _run_steps(self) -> bool:
+        """Run the steps that are left of this tick; return True if the region is asked."""
+        region, due = self._region, self._due
+        assert due is not None
+        while True:  # again after each error that does not end the run
+            index = -1
+            try:
+                for index, run in due:  # noqa: B007 - used if it raises
+                    run()
+                    if region.asked:
+                        region.asked = False
+                        self.observation = region.inputs()
+                        self._take_reward()
+                        # nothing is latched on a terminal tick, so no answer would matter; the
+                        # steps that are left depend on it
+                        return not self._is_terminal()
+                return False
+            except Exception as error:
+                self.engine.step_failed(index, error)
+
+    def _is_terminal(self) -> bool:
+        values = self.engine.execution.values
+        return any(values[slot] for slot in self.engine.plan.terminals)
+
+    def _take_reward(self) -> None:
+        """Add what was delivered as the reward on this tick, once."""
+        slot = self._region.plan.reward
+        if self._rewarded or slot is None:
+            return
+        reward = self.engine.execution.values[slot]
+        if reward is not None:
+            self.reward += reward
+            self._rewarded = True
+
+    def _end(self) -> None:
+        """End the tick: latch unless it is a terminal one, and clean up."""
+        engine, execution = self.engine, self.engine.execution
+        self._take_reward()
+        self.terminated = self._is_terminal()
+        if not self.terminated:
+            self._latch()
+        for slot in execution.event_slots:
+            execution.values[slot] = None
+        execution.event_slots.clear()
+        self._due = None
+        engine.tick += 1
+        engine.ticks += 1
+        self.truncated = not self.terminated and engine.tick == self._limit
+
+    def _latch(self) -> None:
+        latches = iter(self.engine.execution.latches)
+        while True:  # again after each error that does not end the run
+            index = -1
+            try:
+                for index, run in latches:  # noqa: B007 - used if it raises
+                    run()
+                return
+            except Exception as error:
+                self.engine.step_failed(index, error)

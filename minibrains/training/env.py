@@ -1,0 +1,219 @@
+"""WorkflowEnv: a workflow as a Gymnasium environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from minibrains.engine.stepper import Stepper
+from minibrains.errors import MinibrainsError
+from minibrains.graph.check import resolve_sizes
+from minibrains.graph.workflow import Link, Workflow
+from minibrains.run.run import Run
+from minibrains.run.spec import RunSpec
+from minibrains.training.spaces import Port
+
+_SEEDS = 2**31
+"""The number of different seeds that are drawn if none is given."""
+
+
+class WorkflowEnv(gymnasium.Env[Any, Any]):
+    """A workflow as a Gymnasium environment: a policy from outside answers in the place of some of
+    its nodes.
+
+    These nodes are the *region*. What flows into it is the observation, what it gives out is the
+    action, and everything else belongs to the environment: the game, clocks, gates, rewards. A step
+    goes on to the next tick on which the region is due, which may be many frames later; the answer
+    is delivered within that tick, as if the nodes had given it.
+
+    - Observation and action: one output is a space of its own, several are a `Dict` by
+      "node.socket". Which type has which space: `minibrains.training.spaces.Port`.
+    - Reward: the sum of what the reward output has delivered since the last decision.
+    - `terminated`: the game is over by its own rules. `truncated`: the limit of the episode in
+      ticks is reached. The observation is then what the region was shown last.
+    - `info` at the end of an episode has "results": what the nodes report, as in episodes.jsonl
+      (score, won, start …).
+    - `reset(seed=S)` begins with episode 0 of a run with seed S; further calls without a seed play
+      episodes 1, 2, … So an episode is the same as that of a `Run` with this seed, if the same is
+      answered.
+
+    It begins in no state that is held back. A process can play only one environment with an
+    emulator at a time; `gymnasium.make_vec(…, vectorization_mode="async")` has a process for each.
+
+    Example:
+        >>> from minibrains import WorkflowEnv
+        >>> env = WorkflowEnv("airstriker_pixels", train=["head"])
+        >>> observation, _ = env.reset(seed=1)
+        >>> observation.shape, env.action_space
+        ((4, 84, 84), Discrete(6))
+        >>> observation, reward, terminated, truncated, _ = env.step(3)
+        >>> reward, terminated, truncated
+        (0.0, False, False)
+        >>> env.close()
+    """
+
+    metadata = {  # noqa: RUF012 - an instance variable to Gymnasium"render_modes": ["rgb_array"], "render_fps": 60}
+
+    def __init__(
+        self,
+        workflow: str | os.PathLike[str] | Mapping[str, Any] | Workflow,
+        train: Sequence[str],
+        *,
+        reward: str | None = None,
+        ticks: int | None = None,
+        widgets: Mapping[str, Any] | None = None,
+        brains: Mapping[str, str | os.PathLike[str]] | None = None,
+        mute: Sequence[str] = (),
+        packs: Sequence[str | os.PathLike[str]] = (),
+        render_mode: str | None = None,
+    ) -> None:
+        """Check and open the workflow.
+
+        Args:
+            workflow: A file, the name of a shipped workflow, a JSON object, or a Workflow.
+            train: The ids of the nodes in whose place the policy answers.
+            reward: The output that is the reward, "node.socket". None: the output `reward` of the
+                only node that has one, or else of the console.
+            ticks: Number of ticks after which an episode is truncated; None: as the workflow says.
+            widgets: Widget values that replace those of the file: "node.widget" -> value.
+            brains: Brains that replace those of the file: node -> file.
+            mute: Nodes that deliver nothing.
+            packs: Python files with nodes.
+            render_mode: "rgb_array" for `render`, or None.
+
+        Raises:
+            MinibrainsError: The workflow is wrong, `train` is no region of it, or what flows in or
+                out of that has no space.
+        """
+        if isinstance(train, str):
+            raise MinibrainsError(f"train is {train!r}; expected a list of ids, [{train!r}]")
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise MinibrainsError(f"render_mode is {render_mode!r}; expected 'rgb_array' or None")
+        self.render_mode = render_mode
+        spec = RunSpec(
+            workflow,
+            ticks=ticks,
+            widgets=widgets or {},
+            brains=brains or {},
+            mute=tuple(mute),
+            packs=tuple(packs),
+            train=tuple(train),
+            reward=reward,
+        )
+        self._run = Run(spec)
+        self._run.open()
+        try:
+            self._ports()
+        except BaseException:
+            self.close()
+            raise
+        self._stepper = Stepper(self._run.engine)
+        self._index = 0
+        self._seed = 0
+
+    def _ports(self) -> None:
+        """Find the spaces of observation and action."""
+        engine = self._run.engine
+        region = engine.plan.graph.region
+        assert region is not None
+        opened = {name: runtime.sizes for name, runtime in engine.runtimes.items()}
+        unifier = resolve_sizes(engine.plan.graph, opened)
+
+        def port(link: Link, is_action: bool) -> Port:
+            schema = engine.plan.graph.nodes[link.node].cls.schema
+            kind = unifier.resolve(link.node, schema.outputs[link.socket].kind)
+            return Port(str(link), kind, is_action)
+
+        self._observed = {link: port(link, is_action=False) for link in region.inputs}
+        self._acted = {link: port(link, is_action=True) for link in region.outputs}
+        self.observation_space = _joined(self._observed)
+        self.action_space = _joined(self._acted)
+
+    @property
+    def workflow(self) -> Workflow:
+        """The workflow, with the changes of the arguments."""
+        return self._run.workflow
+
+    def reset(
+        self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode, and go on to its first decision.
+
+        Args:
+            seed: The seed of the run whose episode 0 is played; None: the next episode. The first
+                seed is drawn if there is none.
+            options: Not used.
+
+        Returns:
+            The observation, and an empty info.
+        """
+        first = self._np_random is None
+        super().reset(seed=seed)
+        if seed is not None:
+            self._seed, self._index = seed, 0
+        elif first:
+            self._seed, self._index = int(self.np_random.integers(_SEEDS)), 0
+        else:
+            self._index += 1
+        while not self._stepper.reset(self._index, self._seed, self._run.settings.ticks):
+            self._index += 1  # over before there was a decision
+        return self._observation(), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Answer in the region's place, and go on to the next decision, or to the end.
+
+        Args:
+            action: An element of `action_space`.
+
+        Returns:
+            Observation, reward, terminated, truncated, info.
+
+        Raises:
+            MinibrainsError: The action is not in the space, the episode is over, or a node failed.
+        """
+        stepper = self._stepper
+        goes_on = stepper.step(self._answer(action))
+        info: dict[str, Any] = {}
+        if not goes_on:
+            results = self._run.engine.report()
+            self._run.engine.finish_episode(results)
+            info["results"] = results
+        observation = self._observation()
+        return observation, float(stepper.reward), stepper.terminated, stepper.truncated, info
+
+    def render(self) -> Any:
+        """Return the game's screen, uint8 [h, w, 3], if the render mode is "rgb_array"."""
+        if self.render_mode is None:
+            return None
+        for name, node in self._run.graph.nodes.items():
+            if node.cls.terminal is not None and "frame" in node.cls.schema.outputs:
+                return np.array(self._run.peek(f"{name}.frame"))
+        raise MinibrainsError("render: the workflow has no console, and so no picture")
+
+    def close(self) -> None:
+        """Close the nodes."""
+        self._run.close()
+
+    def _observation(self) -> Any:
+        values = zip(self._observed.values(), self._stepper.observation, strict=True)
+        parts = {port.name: port.observed(value) for port, value in values}
+        if len(parts) == 1:
+            return next(iter(parts.values()))
+        return parts
+
+    def _answer(self, action: Any) -> dict[Link, Any]:
+        if len(self._acted) == 1:
+            ((link, port),) = self._acted.items()
+            return {link: port.value(action)}
+        return {link: port.value(action[port.name]) for link, port in self._acted.items()}
+
+
+def _joined(ports: Mapping[Link, Port]) -> spaces.Space[Any]:
+    if len(ports) == 1:
+        return next(iter(ports.values())).space
+    return spaces.Dict({port.name: port.space for port in ports.values()})

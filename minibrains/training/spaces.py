@@ -1,0 +1,112 @@
+"""Convert between values on links and the spaces of Gymnasium."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minibrains.errors import MinibrainsError
+from minibrains.sockets import DTYPES, SocketTypes
+
+if TYPE_CHECKING:
+    import gymnasium
+
+
+class Port:
+    """An output of a workflow, as a part of an observation or of an action.
+
+    | on the link | space |
+    |---|---|
+    | an array uint8 | `Box`, 0 to 255 |
+    | an array of floats | `Box`, unlimited |
+    | `index[n]`, an action say | `Discrete(n)` |
+    | logits [n], as an action | `Discrete(n)`: delivered as logits of which only one is possible |
+    | a number | `Box` [1], unlimited |
+    | True or False | `Discrete(2)` |
+    """
+
+    def __init__(self, name: str, kind: SocketTypes, is_action: bool) -> None:
+        """Find the space of an output.
+
+        Args:
+            name: The output, "node.socket".
+            kind: Its type, with all sizes.
+            is_action: It is a part of the action, not of the observation.
+
+        Raises:
+            MinibrainsError: There is no space for its type, or a size is not known.
+        """
+        from gymnasium.spaces import Box, Discrete
+
+        self.name = name
+        self._is_logits = False
+        if len(kind.options) != 1:
+            raise _refusal(name, kind)
+        (option,) = kind.options
+        self._python = option.python
+        self.space: gymnasium.Space[Any]
+        if option.dtype == "index":
+            (size,) = _sizes(name, kind, option.dims)
+            self.space = Discrete(size)
+            self._python = int
+        elif option.python is bool:
+            self.space = Discrete(2)
+        elif option.python is float:
+            self.space = Box(-np.inf, np.inf, (1,), np.float32)
+        elif option.dtype in DTYPES and option.dtype != "bf16":
+            dtype, shape = DTYPES[option.dtype], _sizes(name, kind, option.dims)
+            self._is_logits = is_action and option.name == "logits" and len(shape) == 1
+            if self._is_logits:
+                self.space = Discrete(shape[0])
+            elif np.issubdtype(dtype, np.floating):
+                self.space = Box(-np.inf, np.inf, shape, dtype.type)
+            else:
+                limits = np.iinfo(dtype)
+                self.space = Box(limits.min, limits.max, shape, dtype.type)
+        else:
+            raise _refusal(name, kind)
+
+    def observed(self, value: Any) -> Any:
+        """Return the value of a link as an element of the space."""
+        if self._python is float:
+            return np.array([value], np.float32)
+        if self._python in (int, bool):
+            return np.int64(value)
+        return np.array(value, self.space.dtype)
+
+    def value(self, action: Any) -> Any:
+        """Return an element of the space as the value of a link.
+
+        Raises:
+            MinibrainsError: It is none of the space's elements.
+        """
+        if not self.space.contains(np.asarray(action, self.space.dtype)):
+            raise MinibrainsError(f"{self.name}: the action {action!r} is none of {self.space}")
+        if self._is_logits:
+            logits = np.full(self.space.n, -np.inf, np.float32)  # type: ignore[attr-defined]
+            logits[int(action)] = 0.0
+            return logits
+        if self._python is float:
+            return float(np.asarray(action).item())
+        if self._python in (int, bool):
+            return self._python(action)
+        return np.asarray(action, self.space.dtype)
+
+
+def _sizes(name: str, kind: SocketTypes, dims: Sequence[object]) -> tuple[int, ...]:
+    sizes = tuple(dim for dim in dims if isinstance(dim, int))
+    if len(sizes) != len(dims):
+        raise MinibrainsError(
+            f"{name} carries {kind}, whose sizes are not known; expected numbers, which a brain or "
+            "a widget of the workflow gives"
+        )
+    return sizes
+
+
+def _refusal(name: str, kind: SocketTypes) -> MinibrainsError:
+    return MinibrainsError(
+        f"{name} carries {kind}, which a learner cannot take; expected an array, a number, an "
+        "index or a flag"
+    )

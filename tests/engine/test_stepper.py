@@ -1,0 +1,126 @@
+"""A region of a graph: something outside of it answers in the place of its nodes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from minibrains import ABSENT, MinibrainsError
+from minibrains.engine.engine import Engine
+from minibrains.engine.stepper import Stepper
+from minibrains.graph.check import Edge
+from minibrains.graph.workflow import Link
+from tests.engine.test_oracle import FAMILY, workflows
+from tests.support.engine_fixtures import Call, Entries, make_engine, make_plan, open_engine
+
+# -- the same as if the nodes themselves had answered ----------------------------------------------
+
+
+def is_plain(edge: Edge) -> bool:
+    """Return whether a link always delivers, and to an input that keeps the last value."""
+    reads = edge.input.reading == "last" and edge.input.awaited and not edge.input.many
+    return reads and not edge.output.absent
+
+
+def regions(entries: Entries) -> list[list[str]]:
+    """Return the regions of one node, and of one and another that only reads from it."""
+    plan = make_plan(entries, FAMILY)
+    found: list[list[str]] = []
+    for name in plan.graph.nodes:
+        if name in plan.constant_nodes:
+            continue  # it is not called on any tick
+        pairs = {edge.target for edge in plan.graph.edges if edge.source == name}
+        for train in ([name], *([name, other] for other in sorted(pairs))):
+            try:
+                graph = plan.graph.with_region(train, None)
+            except MinibrainsError:
+                continue
+            into_last = [edge for edge in graph.edges if edge.target == train[-1]]
+            has_outputs = bool(graph.nodes[train[-1]].cls.schema.outputs)
+            is_chain = all(edge.source == name and is_plain(edge) for edge in into_last)
+            if len(train) == 1 or (has_outputs and is_chain):
+                found.append(train)
+    return found
+
+
+def answer(engine: Engine, train: Sequence[str], observation: Sequence[Any]) -> dict[Link, Any]:
+    """Return what the nodes of a region answer themselves."""
+    graph = engine.plan.graph
+    assert graph.region is not None
+    values = dict(zip(graph.region.inputs, observation, strict=True))
+    for name in train:
+        sources = {
+            edge.input.name: Link(edge.source, edge.output.name)
+            for edge in graph.edges
+            if edge.target == name
+        }
+        schema = graph.nodes[name].cls.schema
+        arguments = [values.get(sources.get(socket)) for socket in schema.inputs]  # type: ignore[arg-type]
+        outputs = [Link(name, socket) for socket in schema.outputs]
+        result = engine.nodes[name].tick(*arguments)
+        if not schema.returns_tuple:
+            result = (result,)
+        values.update(zip(outputs, result, strict=True))
+    return {link: values.get(link, ABSENT) for link in graph.region.outputs}
+
+
+def by_node(calls: list[Call], before: int | None) -> dict[str, list[Call]]:
+    """Sort calls by node; those before a tick, of which nodes that think do not tell theirs."""
+    found: dict[str, list[Call]] = defaultdict(list)
+    for call in calls:
+        if before is None or 0 <= call.tick < before:
+            found[call.node].append(call)
+    return found
+
+
+@given(workflows(), st.data(), st.integers(1, 2), st.integers(1, 40))
+@settings(
+    max_examples=200,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+def test_all_other_nodes_are_called_as_if_the_nodes_had_answered(
+    entries: Entries, data: st.DataObject, episodes: int, ticks: int
+) -> None:
+    entries = {name: {**entry, "on_error": "stop"} for name, entry in entries.items()}
+    for entry in entries.values():
+        entry["set"].pop("breaks", None)
+    try:
+        engine = make_engine(entries, FAMILY)
+    except MinibrainsError:
+        assume(False)
+    candidates = regions(entries)
+    assume(candidates)
+    train = data.draw(st.sampled_from(candidates))
+    trained = make_engine(entries, FAMILY, train)
+    assert trained.plan.graph.region is not None
+    train = [name for name in train if name in trained.plan.graph.region.nodes]
+    wanted, found = open_engine(engine), open_engine(trained)
+    stepper = Stepper(trained)
+    for index in range(episodes):
+        wanted.clear()
+        found.clear()
+        engine.reset(index, seed=5)
+        ended = False
+        while not ended and engine.tick < ticks:
+            ended = engine.advance(1)
+        engine.state()  # waits for those that think
+
+        asked = stepper.reset(index, seed=5, limit=ticks)
+        while asked:
+            asked = stepper.step(answer(trained, train, stepper.observation))
+        trained.state()
+
+        assert (stepper.terminated, trained.tick) == (ended, engine.tick)
+        last = engine.tick - 1 if ended else None  # nothing is answered on a terminal tick
+        calls, as_wanted = by_node(found, last), by_node(wanted, last)
+        for name in trained.nodes:
+            # within the region all nodes are asked together; alone, some may be asked less often
+            if len(train) == 1 or name not in train:
+                assert calls[name] == as_wanted[name]
+    engine.close()
+    trained.close()
