@@ -6,6 +6,7 @@ import copy
 import ctypes
 import hashlib
 import re
+import struct
 from collections.abc import Mapping
 from functools import lru_cache, partial
 from typing import Annotated, Any, Final, NamedTuple
@@ -58,6 +59,10 @@ FRAME_RATE: Final = 59.92274340431231
 """Frames a second of a Genesis, as Genesis Plus GX has it."""
 TITLE_FRAMES: Final = 25
 """Frames at the title before a match of the save states begins, which show only in `frame`."""
+BEGIN_FRAMES: Final = 2
+"""Frames in which make_states begins a match, before the introduction."""
+PAD_AND_COMPUTER, TWO_PADS = 0, 1
+"""Values of the variable `mode`."""
 _STATE: Final = re.compile(r"(?:Level(?P<level>\d+)|TwoPads)\.(?P<match_up>[A-Za-z]+Vs[A-Za-z]+)")
 
 NoPicture = Annotated[None, Socket("no_picture")]
@@ -90,9 +95,9 @@ class NativeDuel(CatalogConsole):
     variables:  the game's variables by name; read only on ticks on which something reads this
                 output
 
-    Episodes begin in the save states `Level….…` and `TwoPads.…`, which are reached by playing their
-    introductions. Those called `Random…` are refused, and so are a person's own. Console cannot
-    save states. A process may have several of these consoles.
+    Episodes begin in the game's save states for one pad or two, which are reached by playing their
+    introductions. A state from the middle of a match, or a person's own, is refused, and no state
+    can be saved. A process may have several of these consoles.
 
     It is compiled with gcc from the sources of Duel, so it needs a checkout of Minibrains.
     """
@@ -104,12 +109,13 @@ class NativeDuel(CatalogConsole):
     def check(self) -> None:
         game = self._find()
         _check_game(game)
+        splits = _splits(game)
         for state in self._state_names(game):
-            _split(game, state)
+            _split(splits, game, state)
         if "pace" in self.write:
             raise GameError(
-                "write: 'pace' changes nothing without an emulator, because a tick is one frame "
-                "of the game; leave it out"
+                "write: 'pace' has no effect in NativeDuel, where a tick is always one frame of "
+                "the game; leave it out, or play with a RetroEmulator"
             )
         self._check_write()
 
@@ -120,14 +126,15 @@ class NativeDuel(CatalogConsole):
         types = {name: info[name]["type"] for name in VARIABLES}
 
         # the image of a game, and its variables within it
-        self._image = ctypes.create_string_buffer(library.duel_image_bytes())
-        self._bytes = np.frombuffer(self._image, np.uint8)
+        self._bytes = np.zeros(library.duel_image_bytes(), np.uint8)
+        self._image = self._bytes.ctypes.data_as(ctypes.c_void_p)
         self._play = library.duel_frames
         begin = library.duel_image_ram()
         layout = _layout(info)
         self._ram = self._bytes[begin : begin + layout.itemsize].view(layout)
-        self._where = begin + _places(layout)
+        self._where = begin + _places(info)
         self._row = np.dtype([(name, layout[name]) for name in VARIABLES])
+        self._unpack = struct.Struct(f">{''.join(map(_code, types.values()))}").unpack
 
         # its rules: reward and end depend on few variables, which take few different values
         scenario = PlainScenario(read_json(game.data / "scenario.json"))
@@ -135,12 +142,13 @@ class NativeDuel(CatalogConsole):
         self._judge = lru_cache(maxsize=1 << 16)(partial(_judge, scenario))
 
         # the states that episodes start from
+        splits = _splits(game)
         hashes: dict[str, str] = {}
         self._starts: dict[str, np.ndarray] = {}
         for name in self._state_names(game):
             hashes[name] = hash_file(game.state_file(name))
             library.duel_power_on(self._image)
-            self._play_introduction(_settings(name, _split(game, name)))
+            self._play_introduction(_settings(name, _split(splits, game, name)))
             self._starts[name] = self._bytes.copy()
 
         # reported to the host
@@ -225,22 +233,21 @@ class NativeDuel(CatalogConsole):
         self._shown = NativeOutput(ABSENT, self._variables, *state["shown"])
 
     def _play_introduction(self, settings: Mapping[str, int]) -> None:
-        """Play a game that was just powered on to the moment of a save state, as make_states does.
-
-        A frame is played after the moment itself, as an emulator does to load a state.
+        """Play a game that was just powered on to the moment of a save state, as make_states does,
+        and one frame more, in which an emulator loads the state.
         """
-        from games.source.duel.make_states import INTRO_FRAMES, INTRO_LEFT
+        from games.source.duel.starts import INTRO_FRAMES, INTRO_LEFT
 
         self._play(self._image, 0, 0, TITLE_FRAMES)
         for name, value in settings.items():
             self._write(name, value)
-        begin = 2
-        self._play(self._image, 0, 0, begin + INTRO_FRAMES - INTRO_LEFT + 1)
+        self._play(self._image, 0, 0, BEGIN_FRAMES + INTRO_FRAMES - INTRO_LEFT)
+        self._play(self._image, 0, 0, 1)
 
     def _variables(self) -> dict[str, int]:
-        values = self._bytes[self._where].view(self._row).item()
+        values = self._unpack(self._bytes.take(self._where))
         variables = dict(zip(VARIABLES, values, strict=True))
-        variables[DECIMAL] = _from_decimal(variables[DECIMAL])
+        variables[DECIMAL] = int(f"{variables[DECIMAL]:x}")
         return variables
 
     def _write(self, name: str, value: int) -> None:
@@ -288,31 +295,30 @@ def _splits(game: Game) -> Splits:
     return splits
 
 
-def _split(game: Game, state: str) -> str:
+def _split(splits: Splits, game: Game, state: str) -> str:
     """Return the split of a state. Raises GameError if it cannot be reached without an emulator."""
-    sha256 = hash_file(game.state_file(state))
-    for split, digests in _splits(game).parts.items():
-        if digests.get(state) == sha256 and _STATE.fullmatch(state):
-            return split
+    if _STATE.fullmatch(state):
+        sha256 = hash_file(game.state_file(state))
+        for split, digests in splits.parts.items():
+            if digests.get(state) == sha256:
+                return split
     raise GameError(
-        f"states: {state!r} can only be loaded by an emulator; NativeDuel begins in the states "
-        f"Level… and TwoPads… that came with {GAME}: choose some of these, such as "
-        "training/Level4.*, or play with a RetroEmulator"
+        f"states: only an emulator can load {state!r}; expected states called Level… or TwoPads… "
+        f"that came with {GAME}, such as training/Level4.*; or play with a RetroEmulator"
     )
 
 
 def _settings(state: str, split: str) -> dict[str, int]:
     """Return the variables with which the match of a save state begins."""
-    from games.source.duel.make_states import FIRST_SEED, TWO_PADS_LEVEL
-    from games.source.duel.matches import PAD_CPU, PAD_PAD
     from games.source.duel.splits import FIGHTERS, PARTS
+    from games.source.duel.starts import FIRST_SEED, TWO_PADS_LEVEL
 
     named = _STATE.fullmatch(state)
     assert named is not None
     agent, enemy = map(FIGHTERS.index, named["match_up"].split("Vs"))
-    mode, level = PAD_PAD, TWO_PADS_LEVEL
+    mode, level = TWO_PADS, TWO_PADS_LEVEL
     if named["level"]:
-        mode, level = PAD_CPU, int(named["level"])
+        mode, level = PAD_AND_COMPUTER, int(named["level"])
     return {
         "mode": mode,
         "agent_level": level,
@@ -338,24 +344,33 @@ def _load_library() -> ctypes.PyDLL:
 
 
 def _layout(info: Mapping[str, Mapping[str, Any]]) -> np.dtype[Any]:
-    """Return the variables' places in work RAM, from the "info" of data.json."""
-    from games.source.duel.native.game import RAM_ADDRESS
-
-    formats: list[str] = []
-    offsets: list[int] = []
-    for name in VARIABLES:
-        formats.append(info[name]["type"].replace("d", "u"))
-        offsets.append(info[name]["address"] - RAM_ADDRESS)
+    """Return the variables with their places in work RAM, from the "info" of data.json."""
+    formats = [info[name]["type"].replace("d", "u") for name in VARIABLES]
+    offsets = [_offset(info[name]) for name in VARIABLES]
     return np.dtype({"names": list(VARIABLES), "formats": formats, "offsets": offsets})
 
 
-def _places(layout: np.dtype[Any]) -> np.ndarray:
-    """Return the places of all bytes of the variables, one variable after another."""
+def _places(info: Mapping[str, Mapping[str, Any]]) -> np.ndarray:
+    """Return the places of all bytes of the variables in work RAM, one variable after another."""
     places: list[int] = []
     for name in VARIABLES:
-        kind, offset = layout.fields[name][:2]
-        places += range(offset, offset + kind.itemsize)
+        offset = _offset(info[name])
+        places += range(offset, offset + int(info[name]["type"][-1]))
     return np.array(places, np.intp)
+
+
+def _offset(entry: Mapping[str, Any]) -> int:
+    from games.source.duel.native.game import RAM_ADDRESS
+
+    offset: int = entry["address"] - RAM_ADDRESS
+    return offset
+
+
+def _code(kind: str) -> str:
+    """Return the `struct` code of a type of data.json."""
+    from games.source.duel.native.game import FORMATS
+
+    return FORMATS[kind].removeprefix(">")
 
 
 def _judge(
@@ -381,6 +396,9 @@ def _masks(pad: Pad) -> tuple[int, int]:
     return hashed, bits
 
 
-def _from_decimal(packed: Any) -> Any:
+def _from_decimal(packed: np.ndarray) -> np.ndarray:
     """Return numbers of eight decimal digits, which are stored as four bits each."""
-    return sum((packed >> 4 * digit & 15) * 10**digit for digit in range(8))
+    number = np.zeros(packed.shape)
+    for digit in range(8):
+        number += (packed >> 4 * digit & 15) * 10.0**digit
+    return number
