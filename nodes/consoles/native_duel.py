@@ -65,8 +65,9 @@ PAD_AND_COMPUTER, TWO_PADS = 0, 1
 """Values of the variable `mode`."""
 _STATE: Final = re.compile(r"(?:Level(?P<level>\d+)|TwoPads)\.(?P<match_up>[A-Za-z]+Vs[A-Za-z]+)")
 
-NoPicture = Annotated[None, Socket("no_picture")]
-"""The output of a console that draws nothing. No node takes it, so a link is refused."""
+NoPicture = Annotated[None, Socket("no picture (a RetroEmulator has one)")]
+"""The output of a console that draws nothing. No node takes it, so `check` refuses a link,
+and shows this name."""
 
 
 class NativeOutput(NamedTuple):

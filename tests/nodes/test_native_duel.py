@@ -191,7 +191,7 @@ def test_a_node_that_sees_is_refused_before_anything_is_opened() -> None:
     }
     with pytest.raises(
         WorkflowError,
-        match=r"grey\.frame: the link from console\.frame does not fit.*found no_picture",
+        match=r"link from console\.frame does not fit.*found no picture \(a RetroEmulator has one",
     ):
         Run(RunSpec(workflow))
 
