@@ -46,7 +46,8 @@ class Console(Register, ABC, abstract=True, category="consoles", terminal="termi
     In `reset` it calls `host.begin`, so that other nodes know how the episode began.
 
     Films, evaluations, benchmarks and the editor use only this class. A subclass determines how
-    frames are made, for example by an emulator or by a Gymnasium environment.
+    frames are made, for example by an emulator or by a Gymnasium environment. It may return outputs
+    of these names from a class of its own, if its variables are Lazy too, or it has no pictures.
 
     `report` returns "score" (the sum of rewards), "won" and "drawn" (None if the game does not
     define them), "start" (an object, whose "state" is the name of the save state), "actions_sha256"

@@ -6,44 +6,32 @@ from __future__ import annotations
 
 import copy
 import gzip
-import hashlib
 import struct
 import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from minibrains import Console, ConsoleOutput, Episode, Host, Pad, widget
+from minibrains import ConsoleOutput, Episode, Host, Pad, widget
 from minibrains.brain_file import hash_file
 from minibrains.console import without_opposites
-from minibrains.errors import GameError, suggest
-from minibrains.games.catalog import Game, find_game, read_json
+from minibrains.errors import GameError
+from minibrains.games.catalog import Game, read_json
 from minibrains.games.save_states import SaveState
-from minibrains.games.splits import Splits, refuse_held_back
-from minibrains.host import EpisodeStart
+from nodes.consoles.catalog_console import FLUSH, STATE, CatalogConsole, unknown_button
 from nodes.consoles.scenario import PlainScenario, Scenario, ScriptedScenario, needs_script
 
 _output = partial(tuple.__new__, ConsoleOutput)
 """Make a ConsoleOutput from a tuple, which takes half as long as from fields: there is one on every
 tick."""
-_FLUSH: Final = 1024
-"""Number of ticks after which the log is hashed, to bound its memory. It is one list for all ticks,
-which packs quickly."""
-_SAVED: Final = (
-    "_start", "_waited", "_written", "_held", "_score", "_episode", "_limit", "_frames", "_first",
-    "_log", "_actions",
-    "_trajectory",
-)  # fmt: skip
 _LARGEST_STATE: Final = 64 << 20
 """Size limit of an unpacked save state in bytes: the file may come from anybody."""
-_PADS: Final = np.dtype([("episode", "<u4"), ("tick", "<u4"), ("player", "<u4"), ("mask", "<u4")])
 
 
-class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated"}}):
+class RetroEmulator(CatalogConsole, version=2, renamed_outputs={1: {"done": "terminated"}}):
     """A game on an emulated console: shows its screen, takes the pads,
     and emulates one frame a tick.
 
@@ -64,18 +52,12 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         for state in self._state_names(game):
             # only check that it is one: there may be hundreds
             _read_state(game.state_file(state), 1)
-        for name, value in self.write.items():
-            if isinstance(value, str) and value != "$seed":
-                raise GameError(f'write: {name!r} is {value!r}; expected a number or "$seed"')
-
-    def check_collectors(self, names: Sequence[str]) -> None:
-        game = self._find()
-        refuse_held_back(game, self._state_names(game), self.write, names)
+        self._check_write()
 
     def open(self, host: Host) -> None:
         import stable_retro
 
-        game = self._game = self._find()
+        game = self._find()
         if not isinstance(self.game, str):
             host.say(f"plays {game.name}")
         self.data = stable_retro.data.GameData()
@@ -92,77 +74,48 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
             (): (0, np.zeros(len(buttons), np.uint8))
         }
         self.scenario = self._read_scenario(game)
-        self._victory = self._read_victory(game)
 
         # the states that episodes start from; the first is loaded now, for the size of its screen
         names = self._state_names(game)
-        self._hashes = {"power-on": ""}
-        self._starts = []
+        hashes: dict[str, str] = {}
+        self._starts: dict[str, bytes] = {}
         for name in names:
             file = game.state_file(name)
-            self._hashes[name] = hash_file(file)
-            self._starts.append((name, _read_state(file)))
+            hashes[name] = hash_file(file)
+            self._starts[name] = _read_state(file)
         if not self._starts:
-            self._starts = [("power-on", self.emulator.get_state())]
-        self._start_from(*self._starts[0])
+            hashes = {"power-on": ""}
+            self._starts = {"power-on": self.emulator.get_state()}
+        self._start_from(next(iter(self._starts)))
         self.emulator.step()
-        self._widths = self._writable()
-        self._wide = self.players + 1 + len(self.data.lookup_all())
+        known = self.data.list_variables()
+        types = {name: known[name]["type"] for name in self.data.lookup_all()}
+        self._wide = self.players + 1 + len(types)
 
         # reported to the host
+        self._prepare(game, hashes, types, host)
         height, width, _ = self._screen().shape
         host.size(h=height, w=width)
         host.rate(self.emulator.get_screen_rate())
-        self._rom_sha1 = hashlib.sha1(game.rom.read_bytes()).hexdigest()
-        host.record(game=game.name, rom_sha1=self._rom_sha1)
-        self._host = host
 
     def reset(self, episode: Episode) -> None:
-        # the starts do not depend on the console's id, so that workflows can be compared game by
-        # game
-        episode = replace(episode, node="console")
-        number = episode.shuffled(len(self._starts) * (self.noops + 1))
-        self._start, state = self._starts[number % len(self._starts)]
-        self._waited = number // len(self._starts)
-        self._start_from(self._start, state)
+        self._choose_start(episode)
+        self._start_from(self._start)
         self._held: list[tuple[str, ...] | None] = [None, None]
         self._latched = [0] * self.players
         self._release()
         self.emulator.step()
-        seed = int(episode.rng().integers(2**32))
-        self._written = {}
-        for name, value in self.write.items():
-            if isinstance(value, str):
-                value = seed % (1 << self._widths[name])
-            self._written[name] = value
+        for name, value in self._written.items():
             self.data.set_value(name, value)
-        start = EpisodeStart(
-            self._game.name,
-            self._rom_sha1,
-            self._start,
-            self._hashes[self._start],
-            self._waited,
-            self._written,
-        )
-        self._host.begin(start)
         for _ in range(self._waited):
             self.emulator.step()
         variables = self.data.lookup_all()
         self.scenario.restart(variables)
-        self._limit = episode.limit
+        self._begin_log(episode, variables.values())
         self._shown = ConsoleOutput(self._screen, variables, 0.0, False, self._limit == 1)
-        self._score = 0.0
-        self._episode, self._frames = episode.index, 0
-        self._first = list(variables.values())
-        self._log: list[float] = []
-        self._actions = self._trajectory = bytes(32)
 
     def buttons(self) -> tuple[str, ...] | None:
         return self._find().buttons()
-
-    @property
-    def frames(self) -> int:
-        return self._frames
 
     def save_state(self) -> SaveState:
         return SaveState(self._game, self.emulator.get_state(), self._start, tuple(self._written))
@@ -187,37 +140,12 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         log += self._latched
         log.append(reward)
         log += variables.values()
-        if not frames % _FLUSH:
+        if not frames % FLUSH:
             self._actions, self._trajectory = self._chain()
             log.clear()
 
     def report(self) -> Mapping[str, Any]:
-        """Return start, score, victory or draw of the episode,
-        and hashes of its pads and of its trajectory.
-
-        The trajectory consists of rewards and all variables, each as its change since the start, so
-        that a value set at the start, or a counter that began elsewhere, does not make games
-        differ.
-        """
-        actions, trajectory = self._chain()
-        variables = self._shown.variables
-        start: dict[str, Any] = {"state": self._start, "noops": self._waited}
-        if self._written:
-            start["write"] = self._written
-        won = drawn = None
-        if self._victory:
-            over = self._shown.terminated
-            my_variable, their_variable = self._victory
-            mine, theirs = variables[my_variable], variables[their_variable]
-            won, drawn = over and mine > theirs, over and mine == theirs
-        return {
-            "score": self._score,
-            "won": won,
-            "drawn": drawn,
-            "start": start,
-            "actions_sha256": actions.hex(),
-            "trajectory_sha256": trajectory.hex(),
-        }
+        return self._results(self._shown.variables, self._shown.terminated)
 
     def close(self) -> None:
         if hasattr(self, "emulator"):
@@ -230,7 +158,7 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         """Return the state of this node and the console's own save state:
         everything needed to continue from here.
         """
-        saved = {name: copy.deepcopy(getattr(self, name)) for name in _SAVED}
+        saved = {name: copy.deepcopy(getattr(self, name)) for name in STATE}
         shown = {**self._shown._asdict(), "frame": self._shown.frame()}
         return {**saved, "emulator": self.emulator.get_state(), "shown": shown}
 
@@ -240,7 +168,7 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
                 "the console's state was kept by an older version; "
                 "expected one that this version kept"
             )
-        for name in _SAVED:
+        for name in STATE:
             setattr(self, name, copy.deepcopy(state[name]))
         self.emulator.set_state(state["emulator"])
         for player in range(self.players):
@@ -250,38 +178,6 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         shown = copy.deepcopy(state["shown"])
         self._shown = ConsoleOutput(**{**shown, "frame": lambda: shown["frame"]})
         self.scenario.restart(shown["variables"])
-
-    def _find(self) -> Game:
-        if isinstance(self.game, str):
-            return find_game((self.game,))
-        return find_game(self.game)
-
-    def _state_names(self, game: Game) -> tuple[str, ...]:
-        """Return the names of the save states that episodes start from; empty: from power-on."""
-        default = game.default_state(self.players)
-        if self.states:
-            return self._selected_states(game)
-        if default:
-            return (default,)
-        return ()
-
-    def _selected_states(self, game: Game) -> tuple[str, ...]:
-        """Return the names of the states in `states`, with SPLIT/PATTERN replaced by the states
-        that it selects. Raises GameError.
-        """
-        names: list[str] = []
-        for text in self.states:
-            if "/" not in text:
-                names.append(text)
-                continue
-            splits = Splits.of(game)
-            if splits is None:
-                raise GameError(
-                    f"states: {text!r} names a split, but {game.data} has no splits.json; "
-                    "expected names of save states"
-                )
-            names += splits.select(text)
-        return tuple(dict.fromkeys(names))
 
     def _load_data(self, game: Game) -> None:
         """Let stable-retro read the game's data.json and scenario. Raises GameError."""
@@ -316,8 +212,8 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
             raise GameError(f"{path}: the scenario cannot be read: {error}") from None
         return scenario
 
-    def _start_from(self, name: str, state: bytes) -> None:
-        if not self.emulator.set_state(state):
+    def _start_from(self, name: str) -> None:
+        if not self.emulator.set_state(self._starts[name]):
             raise GameError(f"{name!r} is not a save state of this game's console")
 
     def _screen(self) -> np.ndarray:
@@ -349,74 +245,15 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         number = 0
         for name in without_opposites(pad):
             if name not in self._bits:
-                hint = suggest(name, self._bits) or ""
-                raise GameError(
-                    (
-                        f"this console's pad has no button {name!r}; "
-                        f"it has {', '.join(self._bits)}. {hint}"
-                    ).rstrip(" ")
-                )
+                raise unknown_button(name, self._bits)
             number |= self._bits[name]
         array = np.array([number >> bit & 1 for bit in range(len(self._masks[()][1]))], np.uint8)
         self._masks[pad] = number, array
         return number, array
 
-    def _read_victory(self, game: Game) -> tuple[str, str] | None:
-        """Return `"won": ["mine", "theirs"]` of metadata.json, if given:
-        the episode is won if mine is greater at its end.
-        """
-        names = read_json(game.data / "metadata.json").get("won")
-        if names is None:
-            return None
-        variables = self.data.lookup_all()
-        if isinstance(names, list) and len(names) == 2 and all(name in variables for name in names):
-            return names[0], names[1]
-        raise GameError(
-            f'{game.data / "metadata.json"}: "won" is {names!r}; '
-            "expected two of the game's variables"
-        )
-
-    def _writable(self) -> dict[str, int]:
-        """Return the width in bits of every variable that `write` names.
-
-        Raises GameError if a value does not fit.
-        """
-        known = self.data.list_variables()
-        widths = {}
-        for name, value in self.write.items():
-            if name not in known:
-                hint = suggest(name, known) or ""
-                raise GameError(f"write: the game has no variable {name!r}. {hint}".rstrip(" "))
-            kind = known[name]["type"]
-            widths[name] = bits = 8 * int(kind[-1])
-            minimum, maximum = 0, (1 << bits) - 1
-            if kind[1] == "i":
-                minimum, maximum = -(1 << bits - 1), (1 << bits - 1) - 1
-            if not isinstance(value, str) and not minimum <= value <= maximum:
-                raise GameError(
-                    f"write: {name!r} is {kind}, a number from {minimum} to {maximum}; "
-                    f"found {value}"
-                )
-        return widths
-
-    def _chain(self) -> tuple[bytes, bytes]:
-        """Return the hashes, updated with everything since the last update.
-
-        A chain of hashes can be saved in mid-game.
-        """
-        if not self._log:
-            return self._actions, self._trajectory
+    def _logged(self) -> np.ndarray:
         packed = struct.pack(f"<{len(self._log)}d", *self._log)
-        log = np.frombuffer(packed, "<f8").reshape(-1, self._wide)
-        records = np.empty((len(log), self.players), _PADS)
-        records["episode"] = self._episode
-        records["tick"] = np.arange(self._frames - len(log), self._frames)[:, None]
-        records["player"] = np.arange(self.players)
-        records["mask"] = log[:, : self.players]
-        came = log.copy()
-        came[:, self.players + 1 :] -= self._first
-        actions, trajectory = self._actions + records.tobytes(), self._trajectory + came.tobytes()
-        return hashlib.sha256(actions).digest(), hashlib.sha256(trajectory).digest()
+        return np.frombuffer(packed, "<f8").reshape(-1, self._wide)
 
 
 def _start_emulator(game: Game) -> Any:

@@ -64,6 +64,8 @@ class PlainScenario:
         if time:
             self._per_frame = _weighted(_measure(time)(1), *_weights(time))
         self._done = _condition(scenario.get("done", {}))
+        self.names = sorted({*reward.get("variables", {}), *_names(scenario.get("done", {}))})
+        """The variables that it reads."""
         self._last: Variables = {}
 
     def restart(self, variables: Variables) -> None:
@@ -112,6 +114,14 @@ def _measure(spec: Mapping[str, Any]) -> Measure:
     if test is None:
         return float
     return lambda value: test(value, reference)
+
+
+def _names(node: Mapping[str, Any]) -> set[str]:
+    """Return the variables that one node of the tree of conditions reads."""
+    names = set(node.get("variables", {}))
+    for child in node.get("nodes", {}).values():
+        names |= _names(child)
+    return names
 
 
 def _condition(node: Mapping[str, Any]) -> Callable[[Variables, Variables], bool]:

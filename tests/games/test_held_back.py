@@ -19,6 +19,7 @@ from minibrains.files import bundled_dir
 from minibrains.games import catalog as games
 from minibrains.hooks import NO_LIMIT
 from minibrains.tape.recording import recorded_workflow
+from nodes.consoles.catalog_console import CatalogConsole
 from nodes.consoles.retro import RetroEmulator
 from tests.support.command import Command
 
@@ -131,7 +132,7 @@ def test_the_log_of_decisions_collects(minibrains: Command) -> None:
 def test_a_console_that_does_not_refuse_is_caught_when_it_begins(
     widgets: Mapping[str, Any], sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr(RetroEmulator, "check_collectors")
+    monkeypatch.delattr(CatalogConsole, "check_collectors")
     widgets = {"console.states": ["Level4.KazeVsBron"], **widgets}
     run = Run(RunSpec("duel_colors", episodes=1, ticks=40, widgets=widgets))
     with pytest.raises(GameError, match=f"learn collects or trains, and {sentence}"):

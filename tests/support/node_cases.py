@@ -13,6 +13,7 @@ from minibrains.files import bundled_dir, home
 from minibrains.testing import Inputs
 from nodes.actions import gates, mixing, sink
 from nodes.consoles import pads
+from nodes.consoles.native_duel import NativeDuel
 from nodes.consoles.retro import RetroEmulator
 from nodes.control import flow, rules
 from nodes.fighting import features, fighters, rounds, simple, strategist
@@ -230,6 +231,10 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     "MixedAction": (
         mixing.MixedAction,
         _ticks(student=[1, None, 2, 3, None], teacher=[4, None, 5, None, 6]),
+    ),
+    "NativeDuel": (
+        lambda: NativeDuel(noops=30, states=("training/Level4.*",), write={"seed": "$seed"}),
+        _ticks(pad1=[("LEFT", "B"), ("LEFT",), None, ("DOWN", "Z"), (), ("B",)] * 5),
     ),
     "NoisyAction": (
         lambda: mixing.NoisyAction(

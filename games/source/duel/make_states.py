@@ -17,15 +17,9 @@ from collections import defaultdict
 from games.source.duel import FOLDER, LEVELS
 from games.source.duel.matches import CPU_CPU, PAD_CPU, PAD_PAD, RomBench
 from games.source.duel.splits import PARTS, TRAINING, description, match_up_name
+from games.source.duel.starts import FIRST_SEED, INTRO_FRAMES, INTRO_LEFT, TWO_PADS_LEVEL
 
-INTRO_LEFT = 4
-"""Frames before the fight at which start states are saved, so that a host's settings apply from its
-beginning."""
-INTRO_FRAMES = 64
-FIRST_SEED = 0x12345678
 RANDOM_STARTS = 16
-TWO_PADS_LEVEL = 3
-"""The level in the states for two pads, which matters only if a host chooses another mode."""
 FIGHT = 3
 
 
