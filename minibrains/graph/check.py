@@ -122,6 +122,15 @@ class Graph:
     when_links: Mapping[str, Link]
     """Node id -> the Flag output that its `when` reads, after mutes and bypasses."""
 
+    def sources(self, name: str) -> dict[str, tuple[str, ...]]:
+        """Return where the links of a node come from: input -> the id of a node for each link."""
+        sources: dict[str, tuple[str, ...]] = {}
+        for edge in self.edges:
+            if edge.target == name:
+                before = sources.get(edge.input.name, ())
+                sources[edge.input.name] = (*before, edge.source)
+        return sources
+
     def brain_files(self) -> dict[str, dict[str, str]]:
         """Return the brains of its nodes: node id -> `file` and `sha256`."""
         files: dict[str, dict[str, str]] = {}
