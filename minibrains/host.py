@@ -194,6 +194,23 @@ class Host(ABC):
         and keeps what it has.
         """
 
+    def sources(self, socket: str) -> tuple[str, ...]:
+        """Return the ids of the nodes that are linked to one of this node's inputs, in the order
+        in which `tick` gets the values of a list of links.
+
+        The class needs the option `named_links`.
+
+        Args:
+            socket: The name of the input.
+
+        Returns:
+            One id for each link; links from muted nodes do not count.
+
+        Raises:
+            RunError: The class does not have this option, or the node has a process of its own.
+        """
+        raise RunError(f"{self.node}: only a node in the process of its run knows its links")
+
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Apply the function to every item, and return the results in the order of the items.
 

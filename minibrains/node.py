@@ -48,6 +48,7 @@ class Node:
     background: ClassVar[Background | None] = None
     keep: ClassVar[bool] = False
     collects: ClassVar[bool] = False
+    named_links: ClassVar[bool] = False
     fallback: ClassVar[Any] = None
     terminal: ClassVar[str | None] = None
     outside: ClassVar[bool] = False

@@ -72,6 +72,10 @@ class NodeOptions(TypedDict, total=False):
     that were taken, or a trained brain. No console plays a held-back state in its graph. Nodes that
     only show or repeat a run do not collect: a film, a log of one output, a tape."""
 
+    named_links: bool
+    """The node asks `host.sources` where its links come from. If a live edit changes them, it is
+    replaced by a new node, which inherits the state."""
+
     fallback: Any
     """The value that is delivered when the node fails and the workflow says `"on_error":
     "fallback"`, or a function that makes one from the node's sizes by name."""

@@ -50,10 +50,15 @@ class ScratchHost(Host):
     stopping: bool = False
     workflow: WorkflowInfo = _WORKFLOW
     start: EpisodeStart | None = None
+    linked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The answers of `sources`: input -> the ids of the nodes that are linked to it."""
 
     @property
     def dir(self) -> Path:
         return self.folder
+
+    def sources(self, socket: str) -> tuple[str, ...]:
+        return self.linked.get(socket, ())
 
     def size(self, **sizes: int) -> None:
         self.sizes.update(sizes)

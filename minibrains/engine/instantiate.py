@@ -31,7 +31,9 @@ def instantiate_nodes(
         except Exception as error:
             raise NodeFailed(name, checked.entry.type, None, error) from error
         else:
-            runtimes[name] = NodeRuntime(checked, node, is_replayed(plan, name, tape))
+            runtimes[name] = runtime = NodeRuntime(checked, node, is_replayed(plan, name, tape))
+            if checked.cls.named_links:
+                runtime.sources = plan.graph.sources(name)
     if faults:
         raise WorkflowError(faults, plan.graph.workflow.where)
     return runtimes

@@ -24,8 +24,8 @@ class Edit:
     Nodes are matched by id and type: they keep their state, and widgets are set in place.
 
     A node whose brain changed, or that gets another executor, is replaced by a new node that
-    inherits its state. A node with a changed widget that has `rebuild` is replaced by a new one
-    without the state.
+    inherits its state. So is one whose links changed, if its class has the option `named_links`. A
+    node with a changed widget that has `rebuild` is replaced by a new one without the state.
 
     The calls, in this order: `diff` and the preparation of the new nodes beside the game; `begin`
     and `take_over`, or `refuse`, between two ticks; `close` beside the game again.
@@ -86,9 +86,10 @@ class Edit:
             elif name in is_constant and (changed or name not in was_constant):
                 # the new node is run beside the game, while the old one may still be in use
                 to_make.append(name)
-            elif (runtime.checked.brain_sha256, runtime.checked.background) != (
-                checked.brain_sha256,
-                checked.background,
+            elif (
+                runtime.checked.brain_sha256 != checked.brain_sha256
+                or runtime.checked.background != checked.background
+                or (checked.cls.named_links and runtime.sources != new.graph.sources(name))
             ):
                 to_make.append(name)
                 if runtime.has_state:

@@ -53,6 +53,9 @@ class NodeRuntime:
     node: Any
     replayed: bool
     """True if its results come from a tape, so that it is neither opened nor called."""
+    sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Input -> the ids of the nodes that are linked to it; empty unless its class has the option
+    `named_links`."""
     sizes: dict[str, int] = field(default_factory=dict)
     """Sizes of its sockets that it gave to `host.size`."""
     background: BackgroundNode | None = None

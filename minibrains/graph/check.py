@@ -133,6 +133,15 @@ class Graph:
         region = find_region(self.nodes, self.edges, self.when_links, train, reward)
         return replace(self, region=region)
 
+    def sources(self, name: str) -> dict[str, tuple[str, ...]]:
+        """Return where the links of a node come from: input -> the id of a node for each link."""
+        sources: dict[str, tuple[str, ...]] = {}
+        for edge in self.edges:
+            if edge.target == name:
+                before = sources.get(edge.input.name, ())
+                sources[edge.input.name] = (*before, edge.source)
+        return sources
+
     def brain_files(self) -> dict[str, dict[str, str]]:
         """Return the brains of its nodes: node id -> `file` and `sha256`."""
         files: dict[str, dict[str, str]] = {}

@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol
 
 from minibrains.engine.engine import Engine
 from minibrains.engine.node_runtime import NodeRuntime
+from minibrains.errors import RunError
 from minibrains.hooks import NodeProgress
 from minibrains.host import EpisodeStart, Host, Item, Result, WorkflowInfo, map_here
 from minibrains.run.spec import RunSpec
@@ -64,6 +65,15 @@ class RunHost(Host):
     @property
     def workflow(self) -> WorkflowInfo:
         return self.info
+
+    def sources(self, socket: str) -> tuple[str, ...]:
+        cls = self.runtime.checked.cls
+        if not cls.named_links:
+            raise RunError(
+                f"{self.node}: {cls.__name__} asks for its links; "
+                "write named_links=True in its class line"
+            )
+        return self.runtime.sources.get(socket, ())
 
     @property
     def start(self) -> EpisodeStart | None:

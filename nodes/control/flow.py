@@ -156,29 +156,6 @@ class Override(Node, category="control"):
         return ABSENT
 
 
-class RewardSum(Node, category="control", clocked=True):
-    """Sum up rewards from one decision to the next, for an agent that decides every few frames.
-
-    rewards:  any number of reward links; every reward that is delivered counts once
-    now:      True: deliver the sum and start again. Link the decision clock and, through an Any,
-              the end of the game, so that the rewards after the last decision are delivered as well
-    Out:      the sum of the rewards since the last sum, including those of this tick
-    Source: Gymnasium, AtariPreprocessing, whose `frame_skip` sums the reward in the same way.
-    """
-
-    def reset(self, episode: Episode) -> None:
-        self.total = 0.0
-
-    def tick(self, rewards: list[On[Number]], now: On[Flag]) -> Number | Absent:
-        for reward in rewards:
-            if reward is not None:
-                self.total += reward
-        if not now:
-            return ABSENT
-        total, self.total = self.total, 0.0
-        return total
-
-
 class Reroute(Node, category="control"):
     """Pass the value through; use it to route a link.
 

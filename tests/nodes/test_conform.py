@@ -14,7 +14,7 @@ from minibrains import Frames, Node
 from minibrains.graph.catalog import node_types
 from minibrains.node_schema import Input, Output
 from minibrains.testing import ScratchHost, check_node
-from tests.support.node_cases import CASES
+from tests.support.node_cases import CASES, LINKED
 
 
 def test_the_list_is_complete() -> None:
@@ -37,7 +37,8 @@ def test_says_where_it_belongs_and_what_its_sockets_are(name: str) -> None:
 def test_conforms(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINIBRAINS_HOME", str(tmp_path / "home"))
     make, ticks = CASES[name]
-    results = check_node(make(), *ticks, host=ScratchHost(tmp_path, "part", frame_rate=59.92))
+    host = ScratchHost(tmp_path, "part", frame_rate=59.92, linked=LINKED.get(name, {}))
+    results = check_node(make(), *ticks, host=host)
     assert len(results) == len(ticks)
 
 

@@ -1,6 +1,4 @@
-"""Rules wired on the canvas: constants, comparisons, what is more urgent,
-rewards from one decision to the next.
-"""
+"""Rules wired on the canvas: constants, comparisons, what is more urgent."""
 
 from __future__ import annotations
 
@@ -12,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from minibrains import ABSENT, Episode, Node, Number, On, Register
+from minibrains import Episode, Node, Number, On, Register
 from minibrains.errors import WorkflowError
 from minibrains.graph.catalog import brain_finder, node_types
 from minibrains.graph.check import check
 from minibrains.graph.workflow import parse_workflow
 from minibrains.testing import opened, play
-from nodes.control.flow import Override, RewardSum
+from nodes.control.flow import Override
 from nodes.control.rules import Compare, Constant, Not
 from tests.support.engine_fixtures import make_engine, node, open_engine
 from tests.support.thinking_nodes import Clock
@@ -186,43 +184,3 @@ def test_an_emergency_wired_on_the_canvas_acts_on_the_next_frame(
         else:
             assert held[tick] == plan[tick]
     assert 0 < low < result["ticks"]
-
-
-def test_rewards_are_summed_from_one_decision_to_the_next() -> None:
-    rewards = [[1.0], [2.0, 0.5], [None], [4.0], [], [8.0], [16.0]]
-    now = [True, False, None, True, True, False, True]
-    ticks = [{"rewards": given, "now": flag} for given, flag in zip(rewards, now, strict=True)]
-    assert _outputs(RewardSum(), *ticks) == [1.0, ABSENT, ABSENT, 6.5, 0.0, ABSENT, 24.0]
-
-
-def test_who_decides_every_few_frames_is_given_all_the_rewards(
-    summary: Callable[..., Any], tmp_path: Path
-) -> None:
-    nodes = {
-        "console": {
-            "type": "RetroEmulator@2",
-            "set": {"game": "Airstriker-Genesis-v0"},
-            "in": {"pad1": "sink.pad"},
-        },
-        "clock": {"type": "Every@1", "set": {"ticks": 8}},
-        "random": {"type": "RandomPolicy@1", "set": {"actions": 6, "hold": 1}, "when": "clock.now"},
-        "sink": {
-            "type": "EmulatorSink@1",
-            "in": {"action": "random.action"},
-            "brain": "action_table/airstriker.safetensors",
-        },
-        "decided": {"type": "Any@1", "in": {"flags": ["clock.now", "console.terminated"]}},
-        "reward": {
-            "type": "RewardSum@1",
-            "in": {"rewards": ["console.reward"], "now": "decided.flag"},
-        },
-        "log": {"type": "Log@1", "in": {"value": "reward.number"}},
-    }
-    (tmp_path / "skip.json").write_text(json.dumps({"minibrains": 1, "nodes": nodes}))
-    result = summary("./skip.json", "--ticks", 4000, "--episodes", 1)
-    (episode,) = result["episodes"]
-    given = _log(tmp_path, "log")
-    assert episode["ended"] == "done"
-    ticks, rewards = zip(*given, strict=True)
-    assert sum(rewards) == episode["score"] > 0
-    assert ticks[:-1] == tuple(range(0, episode["ticks"] - 1, 8))

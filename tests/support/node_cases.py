@@ -21,6 +21,9 @@ from nodes.language import lora, pretrained, prompt, reply, vlm
 from nodes.learning import agreement, colors, dagger, reader, writer
 from nodes.policies import baselines, network
 from nodes.recording import decision_log, output
+from nodes.rewards import fight as fight_rewards
+from nodes.rewards import general
+from nodes.rewards import sum as reward_sum
 from nodes.vision import fighters as fighters_seen
 from nodes.vision import frames, overlay, tiles
 from tests.support import data_sets, fights
@@ -62,6 +65,16 @@ MOMENTS = _ticks(
     enemy_y=[192, 191, 190, 189, 188, 187, 186, 185],
     enemy_status=[512, 0, 524, 522, 520, 518, 516, 514],
 )
+RESULTS = _ticks(agent_victories=[1, 2], enemy_victories=[1, 1])
+ROUNDS = _ticks(
+    agent_hp=[176, 176, 30, 30, 30, 176, 176],
+    agent_x=[100, 104, 110, 120, 120, 205, 205],
+    agent_status=[512, 520, 524, 518, 512, 512, 512],
+    enemy_hp=[176, 160, 160, 20, -1, 176, 170],
+    enemy_x=[300, 300, 460, 470, 480, 307, 300],
+    round_countdown=[900, 899, 898, 897, 896, 999, 998],
+)
+"""A round that ends by a knock-out, and the beginning of the next one."""
 FIGHTS = [features.GameFeatures().tick(moment).fight for moment in MOMENTS]
 CODEBOOK = tiles.TileCodebook(
     labels=("wall", "floor"),
@@ -151,6 +164,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     ),
     "Changed": (flow.Changed, _ticks(value=[GREY[0], GREY[0], GREY[1], 1, 1, True])),
     "ClonePolicy": (_clone, [{}] * 3),
+    "ComboReward": (fight_rewards.ComboReward, _ticks(variables=ROUNDS)),
     "Compare": (
         lambda: rules.Compare(op=">=", value=2),
         _ticks(number=[1.0, 2.0, 3.0], limit=[None, 3.0, 3.0]),
@@ -167,6 +181,8 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         _ticks(frame=[*FRAMES, *GREY]),
     ),
     "DaggerRounds": (_rounds, [{}] * 3),
+    "DamageReward": (fight_rewards.DamageReward, _ticks(variables=ROUNDS)),
+    "DangerReward": (fight_rewards.DangerReward, _ticks(variables=ROUNDS)),
     "DecisionLog": (
         lambda: decision_log.DecisionLog(
             brain=_brain(sink.ActionTable, "action_table/sf2.safetensors")
@@ -179,6 +195,8 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
             action=[9, 21, 0],
         ),
     ),
+    "DistanceReward": (fight_rewards.DistanceReward, _ticks(variables=ROUNDS)),
+    "EdgeReward": (fight_rewards.EdgeReward, _ticks(variables=ROUNDS)),
     "EmulatorSink": (
         lambda: sink.EmulatorSink(
             brain=_brain(sink.ActionTable, "action_table/airstriker.safetensors")
@@ -217,6 +235,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
             frame=TILED, labels=[None, LABELS, None], markers=[[], [(1, 1, "me")], [(9, 9, "x")]]
         ),
     ),
+    "KnockoutReward": (fight_rewards.KnockoutReward, _ticks(variables=ROUNDS)),
     "LoRALoader": (
         lambda: lora.LoRALoader(
             weight=0.5, brain=_brain(lora.LoraAdapter, "lora_adapter/sf2-untrained.safetensors")
@@ -261,6 +280,12 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     ),
     "Preview": (output.Preview, _ticks(frame=FRAMES)),
     "Previous": (lambda: flow.Previous(initial=None), _ticks(value=[3, 1, 2, 2])),
+    "ProgressReward": (
+        lambda: general.ProgressReward(variable="quest", fall=-1.0),
+        _ticks(
+            variables=[{"quest": step} for step in (0, 0, 2, 1)], priority=[None, 1.0, 5.0, 3.0]
+        ),
+    ),
     "PromptBuilder": (
         lambda: prompt.PromptBuilder(
             brain=_brain(prompt.PromptTemplate, "prompt_template/sf2.safetensors")
@@ -281,8 +306,11 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     "Reroute": (flow.Reroute, _ticks(value=[FRAMES[0], 2])),
     "Resize": (lambda: frames.Resize(width=8, height=6), _ticks(frame=[*FRAMES, *GREY])),
     "RewardSum": (
-        flow.RewardSum,
-        _ticks(rewards=[[1.0], [], [None, 2.0], [0.5]], now=[None, True, False, True]),
+        lambda: reward_sum.RewardSum(brain=None),
+        _ticks(
+            rewards=[[1.0, None], [None, None], [None, 2.0], [0.5, 1.0]],
+            now=[None, True, False, True],
+        ),
     ),
     "RetroEmulator": (
         lambda: RetroEmulator(noops=30, states=("Level1",)),
@@ -323,6 +351,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     ),
     "Switch": (flow.Switch, _ticks(flag=[True, False], yes=[1, 2], no=[3, 4])),
     "TileTokenizer": (lambda: tiles.TileTokenizer(brain=CODEBOOK), _ticks(frame=TILED)),
+    "TimePenalty": (general.TimePenalty, [{}] * 3),
     "ToPicture": (
         frames.ToPicture,
         _ticks(frame=[*FRAMES, GREY[0][:, :, 0], FRAMES[1].transpose(2, 0, 1)]),
@@ -339,5 +368,11 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
             image=FRAMES[:3], prompt=["you 50 hp", "", "jump or kick?"], adapters=[[], [None], []]
         ),
     ),
+    "WinReward": (
+        fight_rewards.WinReward,
+        _ticks(variables=RESULTS, terminated=[False, True]),
+    ),
     "VideoWriter": (lambda: output.VideoWriter(episodes=0), _ticks(frame=FRAMES)),
 }
+LINKED: dict[str, dict[str, tuple[str, ...]]] = {"RewardSum": {"rewards": ("damage", "win")}}
+"""Node -> where its links come from, for those that ask."""

@@ -28,7 +28,7 @@ from minibrains.tape.snapshot import dump, load
 from minibrains.testing import ScratchHost, check_node
 from nodes.fighting import fighters, styles
 from nodes.language.lora import Adapter
-from tests.support.node_cases import CASES
+from tests.support.node_cases import CASES, LINKED
 
 MODULES = {__name__, "nodes.fighting.fighters"}
 
@@ -130,7 +130,8 @@ def test_the_state_of_every_node_comes_back(
         "minibrains.testing.pickle",
         SimpleNamespace(dumps=dumps, loads=lambda data: load(data, modules)),
     )
-    check_node(node, *ticks, host=ScratchHost(tmp_path, "part", frame_rate=59.92))
+    host = ScratchHost(tmp_path, "part", frame_rate=59.92, linked=LINKED.get(name, {}))
+    check_node(node, *ticks, host=host)
     assert len(saved) == len(ticks)
 
 

@@ -21,6 +21,7 @@ from server.commands.make_brains import (
     language,
     pictures,
     policies,
+    rewards,
 )
 from server.commands.make_brains.made_brain import MadeBrain
 from server.commands.make_brains.workflow_brain import WorkflowBrain
@@ -46,6 +47,8 @@ MAKERS: Mapping[str, Callable[[], MadeBrain]] = {
     "recovery/sf2.safetensors": action_tables.sf2_recovery,
     "reflex/airstriker.safetensors": policies.airstriker_sweep,
     "reply_words/sf2.safetensors": fighting.reply_words,
+    "reward_weights/dense.safetensors": rewards.dense,
+    "reward_weights/sparse.safetensors": rewards.sparse,
     "simple_players/duel.safetensors": fighting.simple_players,
     "tile_codebook/duel.safetensors": duel_tiles.duel,
     "tile_codebook/flat.safetensors": pictures.flat_tiles,

@@ -1,0 +1,1 @@
+"""Reward nodes: what a trained agent is rewarded for, one node for each term, and their sum."""
