@@ -57,7 +57,8 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
         >>> env.close()
     """
 
-    metadata = {  # noqa: RUF012 - an instance variable to Gymnasium"render_modes": ["rgb_array"], "render_fps": 60}
+    # an instance variable to Gymnasium
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 60}  # noqa: RUF012
 
     def __init__(
         self,
