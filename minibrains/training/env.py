@@ -14,6 +14,7 @@ from minibrains.engine.stepper import Stepper
 from minibrains.errors import MinibrainsError
 from minibrains.graph.check import resolve_sizes
 from minibrains.graph.workflow import Link, Workflow
+from minibrains.run.episode import episode_row
 from minibrains.run.run import Run
 from minibrains.run.spec import RunSpec
 from minibrains.training.spaces import Port
@@ -116,6 +117,8 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
         self._stepper = Stepper(self._run.engine)
         self._index = 0
         self._seed = 0
+        self._actions: list[Any] = []
+        """The actions of the episode so far."""
 
     def _ports(self) -> None:
         """Find the spaces of observation and action."""
@@ -140,6 +143,11 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
         """The workflow, with the changes of the arguments."""
         return self._run.workflow
 
+    @property
+    def workflow_sha256(self) -> str:
+        """The workflow hash."""
+        return self._run.info.sha256
+
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
@@ -161,9 +169,13 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
             self._seed, self._index = int(self.np_random.integers(_SEEDS)), 0
         else:
             self._index += 1
+        self._begin()
+        return self._observation(), {}
+
+    def _begin(self) -> None:
+        self._actions.clear()
         while not self._stepper.reset(self._index, self._seed, self._run.settings.ticks):
             self._index += 1  # over before there was a decision
-        return self._observation(), {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Answer in the region's place, and go on to the next decision, or to the end.
@@ -179,13 +191,35 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
         """
         stepper = self._stepper
         goes_on = stepper.step(self._answer(action))
+        self._actions.append(action)
         info: dict[str, Any] = {}
         if not goes_on:
-            results = self._run.engine.report()
-            self._run.engine.finish_episode(results)
-            info["results"] = results
+            engine = self._run.engine
+            ended = "done" if stepper.terminated else "limit"
+            info["results"] = episode_row(engine.report(), engine.tick, ended)
+            engine.finish_episode(info["results"])
         observation = self._observation()
         return observation, float(stepper.reward), stepper.terminated, stepper.truncated, info
+
+    def moment(self) -> dict[str, Any]:
+        """Return the present moment of the episode, for `go_to`."""
+        return {"seed": self._seed, "index": self._index, "actions": list(self._actions)}
+
+    def go_to(self, moment: Mapping[str, Any]) -> Any:
+        """Go to a moment, perhaps of another process, by playing the same actions again.
+
+        Args:
+            moment: A result of `moment`.
+
+        Returns:
+            The observation there.
+        """
+        self._seed, self._index = moment["seed"], moment["index"]
+        self._begin()
+        for action in moment["actions"]:
+            self._stepper.step(self._answer(action))
+            self._actions.append(action)
+        return self._observation()
 
     def render(self) -> Any:
         """Return the game's screen, uint8 [h, w, 3], if the render mode is "rgb_array"."""

@@ -54,6 +54,39 @@ def sketch(training: Curves, validation: Curves, steps: int) -> np.ndarray:
     return np.asarray(image)
 
 
+def sketch_rewards(training: Curves, decisions: int) -> np.ndarray:
+    """Draw what a policy has got by playing so far, in a few milliseconds.
+
+    Blue are the rewards, from the least to the greatest, and green the share of episodes that were
+    won, from 0 at the bottom to 1 at the top.
+
+    Args:
+        training: "decisions", "reward" and "won", of equal lengths.
+        decisions: The number of decisions at the right edge.
+
+    Returns:
+        uint8 [180, 320, 3].
+    """
+    from PIL import Image, ImageDraw
+
+    image = Image.new("RGB", (_WIDTH, _HEIGHT), _PAPER)
+    pen = ImageDraw.Draw(image)
+    rewards = np.array(training["reward"])
+    lowest = np.nanmin(rewards, initial=np.inf)
+    span = max(np.nanmax(rewards, initial=-np.inf) - lowest, 1e-6)
+    for heights, color in (
+        ((rewards - lowest) / span, _VALIDATION),
+        (np.array(training["won"]), _AGREEMENT),
+    ):
+        points: list[tuple[float, float]] = []
+        for done, height in zip(training["decisions"], heights, strict=True):
+            if np.isfinite(height):
+                x = _EDGE + (_WIDTH - 2 * _EDGE) * done / decisions
+                points.append((x, _HEIGHT - _EDGE - (_HEIGHT - 2 * _EDGE) * height))
+        pen.line(points, color, 2)
+    return np.asarray(image)
+
+
 def draw(path: Path, title: str, training: Curves, validation: Curves) -> None:
     """Write the curves as a PNG file, for people.
 

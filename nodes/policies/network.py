@@ -122,14 +122,14 @@ def _shrunk(size: int, kernel: int, stride: int) -> int:
     return (size - kernel) // stride + 1
 
 
-def _only_the_first(sizes: Mapping[str, int]) -> np.ndarray:
+def only_the_first(sizes: Mapping[str, int]) -> np.ndarray:
     """Return logits that allow only action 0, which presses nothing in the shipped tables."""
     logits = np.full(sizes["actions"], -np.inf, np.float32)
     logits[0] = 0.0
     return logits
 
 
-class PolicyHead(TorchNode, category="policies", fallback=_only_the_first):
+class PolicyHead(TorchNode, category="policies", fallback=only_the_first):
     """A small CNN from stacked frames to one logit per action; all its sizes come from its brain.
 
     frames:  float32 [channels, height, width]

@@ -27,10 +27,11 @@ MAY_IMPORT: dict[str, set[str]] = {}
 for height, floor in enumerate(FLOORS, start=1):
     for name in floor:
         MAY_IMPORT[name] = set().union(*FLOORS[:height])
-# a stranger's model is tried out in a process
+# a stranger's model is tried out in a process, and a trainer plays a workflow of its own
 MAY_IMPORT["nodes"] = FLOORS[0] | {
     "nodes",
     "minibrains.process",
+    "minibrains.training",
 }
 # a console plays our game natively, by modules of its sources that import no nodes
 NATIVE_DUEL = {

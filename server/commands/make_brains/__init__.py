@@ -47,11 +47,13 @@ MAKERS: Mapping[str, Callable[[], MadeBrain]] = {
     "recovery/sf2.safetensors": action_tables.sf2_recovery,
     "reflex/airstriker.safetensors": policies.airstriker_sweep,
     "reply_words/sf2.safetensors": fighting.reply_words,
+    "reward_weights/bars.safetensors": rewards.bars,
     "reward_weights/dense.safetensors": rewards.dense,
     "reward_weights/sparse.safetensors": rewards.sparse,
     "simple_players/duel.safetensors": fighting.simple_players,
     "tile_codebook/duel.safetensors": duel_tiles.duel,
     "tile_codebook/flat.safetensors": pictures.flat_tiles,
+    "vector_policy/fight-untrained.safetensors": policies.fight_untrained,
     "vlm/sf2-untrained.safetensors": language.untrained_vlm,
 }
 """File in models/ -> the function that makes it."""

@@ -9,6 +9,7 @@ import numpy as np
 from minibrains.sockets import parse_spec
 from nodes.policies.baselines import ReflexBrain
 from nodes.policies.network import PolicyHeadBrain
+from nodes.policies.vector import VectorPolicyBrain
 from nodes.vision.frames import FrameStackBrain
 from server.commands.make_brains.made_brain import MadeBrain
 
@@ -51,6 +52,25 @@ def _taps(taps: Sequence[int], channels: int) -> FrameStackBrain:
         mean=np.zeros(channels, np.float32),
         std=np.ones(channels, np.float32),
     )
+
+
+def fight_untrained() -> MadeBrain:
+    """Make an untrained network for VectorPolicy, from the numbers of a fight to the actions of
+    sf2, with random weights scaled for tanh. The output is small, so that all actions are tried.
+    """
+    config = {"numbers": 21, "actions": 44, "hidden": 256, "layers": 2}
+    random = np.random.default_rng(0)
+    tensors = {}
+    for name, spec in VectorPolicyBrain.tensor_specs(config).items():
+        _, dims = parse_spec(spec)
+        shape = [int(size) for size in dims]
+        scale = 0.0  # of biases
+        if len(shape) > 1:
+            scale = 1 / np.sqrt(shape[1])
+        if name == "output.weight":
+            scale /= 100
+        tensors[name] = (random.standard_normal(shape) * scale).astype(np.float32)
+    return MadeBrain(VectorPolicyBrain(tensors, **config), "A fight in numbers: untrained")
 
 
 def airstriker_untrained() -> MadeBrain:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from nodes.fighting.features import FULL
 from nodes.rewards.sum import RewardWeights
 from server.commands.make_brains.made_brain import MadeBrain
 
@@ -25,6 +26,13 @@ def sparse() -> MadeBrain:
 def dense() -> MadeBrain:
     """Make the preset that rewards the outcome and the way there."""
     return _preset(OUTCOME | SHAPING, "A fight, dense: the outcome, and shaping on the way there")
+
+
+def bars() -> MadeBrain:
+    """Make weights for learning, with numbers that a critic learns easily: a full bar of health
+    counts as much as a knock-out.
+    """
+    return _preset({"damage": 1 / FULL, "knockout": 1.0}, "A fight, in bars of health")
 
 
 def _preset(weights: Mapping[str, float], title: str) -> MadeBrain:

@@ -1,0 +1,279 @@
+"""Games: many environments, spread over processes, as a VecEnv of Stable-Baselines3."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from stable_baselines3.common.vec_env import VecEnv
+
+from minibrains.errors import RunError
+from minibrains.process.child import ChildProcess
+from minibrains.process.messages import Failure, decode, encode
+from minibrains.process.parent import ParentProcess
+from minibrains.training.env import WorkflowEnv
+
+SHUTDOWN: Final = 5.0
+"""Seconds that a process gets to close its games before it is killed."""
+
+
+class Table:
+    """Some games in one process, which are played together."""
+
+    def __init__(self, arguments: Mapping[str, Any], count: int) -> None:
+        """Open games.
+
+        Args:
+            arguments: Those of WorkflowEnv.
+            count: The number of games.
+        """
+        self.games: list[WorkflowEnv] = []
+        try:
+            for _ in range(count):
+                self.games.append(WorkflowEnv(**arguments))
+        except BaseException:
+            self.close()
+            raise
+
+    def about(self) -> tuple[Any, Any, str]:
+        """Return the spaces of observation and action, and the workflow hash."""
+        game = self.games[0]
+        return game.observation_space, game.action_space, game.workflow_sha256
+
+    def reset(self, seeds: Sequence[int | None]) -> list[Any]:
+        """Begin an episode in each game; return the observations."""
+        return [game.reset(seed=seed)[0] for game, seed in zip(self.games, seeds, strict=True)]
+
+    def step(self, actions: Sequence[Any]) -> list[tuple[Any, float, bool, dict[str, Any]]]:
+        """Go on by a decision in each game; one that is over begins its next episode.
+
+        Returns:
+            For each game the observation, the reward, whether an episode is over, and an info,
+            which then has "terminal_observation" and "TimeLimit.truncated".
+        """
+        results: list[tuple[Any, float, bool, dict[str, Any]]] = []
+        for game, action in zip(self.games, actions, strict=True):
+            observation, reward, terminated, truncated, info = game.step(action)
+            over = terminated or truncated
+            if over:
+                info["terminal_observation"] = observation
+                info["TimeLimit.truncated"] = truncated
+                observation, _ = game.reset()
+            results.append((observation, reward, over, info))
+        return results
+
+    def moments(self) -> list[dict[str, Any]]:
+        """Return the present moment of each game."""
+        return [game.moment() for game in self.games]
+
+    def go_to(self, moments: Sequence[Mapping[str, Any]]) -> list[Any]:
+        """Go to a moment in each game; return the observations."""
+        return [game.go_to(moment) for game, moment in zip(self.games, moments, strict=True)]
+
+    def close(self) -> None:
+        """Close the games."""
+        for game in self.games:
+            game.close()
+
+
+class Games(VecEnv):
+    """Many games of a workflow, as Stable-Baselines3 plays them.
+
+    A game that is over begins its next episode at once. Each process has as many games as the
+    others, or one fewer; they are played at the same time, those within a process one after the
+    other. What a game does, does not depend on where it is played.
+    """
+
+    def __init__(self, arguments: Mapping[str, Any], games: int, processes: int) -> None:
+        """Open the games.
+
+        Args:
+            arguments: Those of WorkflowEnv.
+            games: The number of games, from 1.
+            processes: The number of processes that play them, up to `games`; 0: this one does.
+
+        Raises:
+            MinibrainsError: A game cannot be opened.
+        """
+        self._tables: list[Table | _RemoteTable] = []
+        self._counts = [games]
+        try:
+            if processes == 0:
+                self._tables.append(Table(arguments, games))
+            else:
+                shares = np.array_split(np.arange(games), processes)
+                self._counts = [len(share) for share in shares]
+                for number, count in enumerate(self._counts):
+                    self._tables.append(_RemoteTable(arguments, count, number))
+            observations, actions, self.workflow_sha256 = self._all("about", [()])[0]
+        except BaseException:
+            self.close()
+            raise
+        super().__init__(games, observations, actions)
+        self._actions: np.ndarray = np.zeros(games)
+
+    def reset(self) -> Any:
+        """Begin an episode in each game; return the observations [games, …]."""
+        found = self._each("reset", self._seeds)
+        self._reset_seeds()
+        self._reset_options()
+        return _stacked(found)
+
+    def step_async(self, actions: np.ndarray) -> None:
+        """Send an action to each game."""
+        self._actions = actions
+        for table, share in zip(self._tables, self._shared(actions), strict=True):
+            if isinstance(table, _RemoteTable):
+                table.send("step", share)
+
+    def step_wait(self) -> tuple[Any, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """Return observations [games, …], rewards f32 [games], which episodes are over, infos."""
+        results: list[tuple[Any, float, bool, dict[str, Any]]] = []
+        for table, share in zip(self._tables, self._shared(self._actions), strict=True):
+            if isinstance(table, _RemoteTable):
+                results += table.receive()
+            else:
+                results += table.step(share)
+        observations, rewards, over, infos = zip(*results, strict=True)
+        return (
+            _stacked(observations),
+            np.array(rewards, np.float32),
+            np.array(over, bool),
+            list(infos),
+        )
+
+    def moments(self) -> list[dict[str, Any]]:
+        """Return the present moment of each game, for `go_to`."""
+        found: list[dict[str, Any]] = []
+        for moments in self._all("moments", [()]):
+            found += moments
+        return found
+
+    def go_to(self, moments: Sequence[Mapping[str, Any]]) -> Any:
+        """Go to a moment in each game; return the observations [games, …]."""
+        return _stacked(self._each("go_to", moments))
+
+    def close(self) -> None:
+        """Close the games and end their processes."""
+        for table in self._tables:
+            table.close()
+        self._tables.clear()
+
+    # -- not needed by an algorithm that plays from beginning to end
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """Return the render mode of each game, which VecEnv asks for; nothing else is known."""
+        if attr_name != "render_mode":
+            raise AttributeError(attr_name)
+        return [None] * self.num_envs
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Raise AttributeError: nothing of a game can be set."""
+        raise AttributeError(attr_name)
+
+    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> Any:
+        """Raise AttributeError: games have no methods to call here."""
+        raise AttributeError(method_name)
+
+    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
+        """Return False for each game."""
+        return [False] * self.num_envs
+
+    # -- tables
+
+    def _shared(self, values: Sequence[Any] | np.ndarray) -> list[Any]:
+        """Return the part of each table."""
+        parts: list[Any] = []
+        start = 0
+        for count in self._counts:
+            parts.append(values[start : start + count])
+            start += count
+        return parts
+
+    def _each(self, method: str, values: Sequence[Any]) -> list[Any]:
+        """Call a method of each table with its part of the values; return all results in order."""
+        found: list[Any] = []
+        for results in self._all(method, [(share,) for share in self._shared(values)]):
+            found += results
+        return found
+
+    def _all(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Call a method of all tables at the same time, with the arguments of each, or the same."""
+        if len(arguments) == 1:
+            arguments = list(arguments) * len(self._tables)
+        for table, given in zip(self._tables, arguments, strict=True):
+            if isinstance(table, _RemoteTable):
+                table.send(method, *given)
+        results: list[Any] = []
+        for table, given in zip(self._tables, arguments, strict=True):
+            if isinstance(table, _RemoteTable):
+                results.append(table.receive())
+            else:
+                results.append(getattr(table, method)(*given))
+        return results
+
+
+class _RemoteTable:
+    """A Table in a process of its own."""
+
+    def __init__(self, arguments: Mapping[str, Any], count: int, number: int) -> None:
+        self._name = f"games {number}"
+        self._child = ChildProcess(
+            _serve, dict(arguments), count, name=self._name, shutdown_timeout=SHUTDOWN
+        )
+
+    def send(self, method: str, *arguments: Any) -> None:
+        """Call a method of the table; `receive` returns what it returns."""
+        try:
+            self._child.send(encode((method, arguments), method))
+        except OSError:
+            raise self._ended() from None
+
+    def receive(self) -> Any:
+        try:
+            data = self._child.receive(math.inf)
+        except EOFError:
+            raise self._ended() from None
+        result = decode(data, "what a game answered", "here")
+        if isinstance(result, Failure):
+            raise result.unpack()
+        return result
+
+    def close(self) -> None:
+        self._child.close()
+
+    def _ended(self) -> RunError:
+        return RunError(
+            f"the process {self._name} has ended ({self._child.exit_reason()}); run the workflow "
+            "again, and it goes on from the last checkpoint"
+        )
+
+
+def _serve(parent: ParentProcess, arguments: Mapping[str, Any], count: int) -> None:
+    """Open a table, and do what the parent says until it closes the pipe."""
+    table: Table | None = None
+    try:
+        while True:
+            method, given = decode(parent.receive(), "what to play", "in a process of games")
+            try:
+                if table is None:
+                    table = Table(arguments, count)
+                answer: Any = getattr(table, method)(*given)
+            except Exception as error:
+                answer = Failure.of(error)
+            parent.send(encode(answer, "what a game answers"))
+    except EOFError:
+        pass
+    finally:
+        if table is not None:
+            table.close()
+
+
+def _stacked(observations: Iterable[Any]) -> Any:
+    """Return observations as arrays [games, …]."""
+    parts = list(observations)
+    if isinstance(parts[0], Mapping):
+        return {name: np.stack([part[name] for part in parts]) for name in parts[0]}
+    return np.stack(parts)

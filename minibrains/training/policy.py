@@ -1,0 +1,127 @@
+"""RegionPolicy: the networks of a region as an actor-critic policy of Stable-Baselines3."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from gymnasium import spaces
+from stable_baselines3.common.distributions import CategoricalDistribution, Distribution
+from stable_baselines3.common.policies import ActorCriticPolicy
+from torch import nn
+from torch.distributions import kl_divergence
+
+from minibrains.training.module import RegionModule
+
+
+class Critic(nn.Module):
+    """A network like the region's, with weights of its own, from an observation to its value."""
+
+    def __init__(self, network: RegionModule, outputs: int) -> None:
+        """Take a network of the region's kind, of which the weights are replaced by random ones.
+
+        Args:
+            network: The network.
+            outputs: The number of its outputs.
+        """
+        super().__init__()
+        for module in network.modules():
+            if hasattr(module, "reset_parameters"):
+                module.reset_parameters()
+        self.network = network
+        self.value = nn.Linear(outputs, 1)
+
+    def forward(self, observation: Any) -> torch.Tensor:
+        """Return the values [B, 1] of observations."""
+        value: torch.Tensor = self.value(self.network(observation))
+        return value
+
+
+class RegionPolicy(ActorCriticPolicy):
+    """A policy whose actor is a region that gives out logits.
+
+    Stable-Baselines3 adds `ent_coef` times the third result of `evaluate_actions` to what it
+    maximises. Here that is the whole bonus: `entropy` times the entropy of the policy, less `kl`
+    times its divergence from the policy that it began with, so that it does not forget what that
+    has learned. Give PPO `ent_coef=1`.
+    """
+
+    def __init__(
+        self,
+        observation_space: spaces.Space[Any],
+        action_space: spaces.Space[Any],
+        lr_schedule: Callable[[float], float],
+        *,
+        make_network: Callable[[], RegionModule],
+        entropy: float = 0.0,
+        kl: float = 0.0,
+        use_sde: bool = False,
+    ) -> None:
+        """Make the networks.
+
+        Args:
+            observation_space: The observations.
+            action_space: The actions, `Discrete`.
+            lr_schedule: The learning rate, by the share of the training that is left.
+            make_network: Makes the region's network with the weights to begin with.
+            entropy: The weight of the entropy.
+            kl: The weight of the divergence from the policy to begin with.
+            use_sde: Not used.
+        """
+        # before nn.Module's own attributes are there, only plain values can be set
+        self._make_network, self._kl = make_network, kl
+        self.entropy = entropy
+        """The weight of the entropy."""
+        self.mean_entropy = 0.0
+        """The entropy of the policy in the last batch, in nats."""
+        super().__init__(observation_space, action_space, lr_schedule, net_arch=[], use_sde=use_sde)
+
+    def _build(self, lr_schedule: Callable[[float], float]) -> None:
+        assert isinstance(self.action_space, spaces.Discrete)
+        self.actor = self._make_network()
+        self.critic = Critic(self._make_network(), int(self.action_space.n))
+        self.prior = self._make_network().requires_grad_(False) if self._kl else None
+        learned = [*self.actor.parameters(), *self.critic.parameters()]
+        self.optimizer = self.optimizer_class(  # type: ignore[call-arg]
+            learned, lr=lr_schedule(1.0), **self.optimizer_kwargs
+        )
+
+    def forward(
+        self, obs: torch.Tensor, deterministic: bool = False
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Return actions [B], values [B, 1] and log-probabilities [B]."""
+        distribution = self.get_distribution(obs)
+        actions = distribution.get_actions(deterministic=deterministic)
+        return actions, self.critic(obs), distribution.log_prob(actions)
+
+    def get_distribution(self, obs: Any) -> Distribution:
+        """Return the distribution of the actions."""
+        return _categorical(self.action_space, self.actor(obs))
+
+    def predict_values(self, obs: Any) -> torch.Tensor:
+        """Return the values [B, 1] of observations."""
+        values: torch.Tensor = self.critic(obs)
+        return values
+
+    def evaluate_actions(
+        self, obs: Any, actions: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Return values [B, 1], log-probabilities [B] and the bonus [B]."""
+        distribution = self.get_distribution(obs)
+        entropy = distribution.entropy()
+        assert entropy is not None
+        self.mean_entropy = float(entropy.detach().mean())
+        bonus = self.entropy * entropy
+        if self.prior is not None:
+            prior = _categorical(self.action_space, self.prior(obs))
+            bonus = bonus - self._kl * kl_divergence(
+                distribution.distribution,  # type: ignore[arg-type]
+                prior.distribution,  # type: ignore[arg-type]
+            )
+        return self.critic(obs), distribution.log_prob(actions), bonus
+
+
+def _categorical(space: spaces.Space[Any], logits: torch.Tensor) -> CategoricalDistribution:
+    assert isinstance(space, spaces.Discrete)
+    return CategoricalDistribution(int(space.n)).proba_distribution(logits)

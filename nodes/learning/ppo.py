@@ -1,0 +1,564 @@
+"""TrainPPO: a policy gets better by playing, with PPO."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+import numpy as np
+
+from minibrains import (
+    ABSENT,
+    Absent,
+    ColorFrame,
+    Episode,
+    Flag,
+    Host,
+    MinibrainsError,
+    Number,
+    Register,
+    widget,
+)
+from minibrains.files import LineFile, home, is_plain_name, write_atomic
+from minibrains.torch_node import compute_on_one_thread
+from nodes.learning import curves
+
+if TYPE_CHECKING:
+    import torch
+    from stable_baselines3 import PPO
+
+    from minibrains.training.games import Games
+
+RESUME: Final = "training.safetensors"
+"""The name of the file with everything to go on with, in the folder of a training."""
+RECENT: Final = 100
+"""The number of the latest episodes that figures are about."""
+CURVES: Final = ("decisions", "reward", "won", "entropy", "value_loss", "kl", "clipped")
+"""The columns of updates.csv."""
+
+
+class Preset(NamedTuple):
+    """Settings of PPO that go together."""
+
+    rate: float
+    steps: int
+    batch: int
+    epochs: int
+    entropy: float
+    clip: float
+
+
+PRESETS: Final[Mapping[str, Preset]] = MappingProxyType({
+    "default": Preset(2.5e-4, 512, 64, 10, 0.01, 0.2),
+    "fast": Preset(5e-4, 256, 64, 20, 0.05, 0.3),
+    "stable": Preset(1e-4, 2048, 128, 5, 0.005, 0.1),
+})  # fmt: skip
+
+
+class PPOLearning(NamedTuple):
+    """The outputs of TrainPPO."""
+
+    decisions: Number | Absent
+    reward: Number | Absent
+    won: Number | Absent
+    entropy: Number | Absent
+    curves: ColorFrame | Absent
+    finished: Flag
+
+
+class TrainPPO(Register, category="learning", collects=True, terminal="finished"):
+    """Let a policy get better by playing another workflow, with PPO of Stable-Baselines3.
+
+    decisions:  the number of decisions so far
+    reward:     mean sum of rewards of the last 100 episodes
+    won:        share of them that was won, 0 to 1, if the game defines winning
+    entropy:    of the policy, in nats, in the last update
+    curves:     uint8 [180, 320, 3], after each update: rewards in blue, wins in green
+    finished:   True: the policy is saved; this ends the episode
+
+    `workflow` is the environment: nodes of it, `train`, give out logits, and in their place the
+    policy chooses what it tries. Each tick is an update: the policy plays `steps` decisions in each
+    of `environments` games, and learns from them. The critic is a network of the same form with
+    weights of its own.
+
+    The folder `training/NAME` in $MINIBRAINS_HOME has checkpoints that can be played, updates.csv
+    and monitor.csv, and everything to go on with: a training that was stopped or killed goes on
+    from the last checkpoint when the workflow is run again, as if it had not been interrupted. At
+    the end each trained brain is saved as `KIND/NAME.safetensors` in `models` in that folder, or
+    `KIND/NAME-NODE.safetensors` if there are several.
+
+    Source: J. Schulman et al., Proximal policy optimization algorithms, arXiv:1707.06347 (2017);
+        A. Raffin et al., Stable-Baselines3, Journal of Machine Learning Research 22 (2021).
+    """
+
+    workflow: str = widget(rebuild=True, doc="the workflow that is the environment, or its file")
+    train: tuple[str, ...] = widget(
+        rebuild=True, doc="ids of the nodes of it that are trained; they give out logits"
+    )
+    name: str = widget(rebuild=True, doc="the name of the training and of its policy")
+    reward: str = widget(
+        default="",
+        rebuild=True,
+        doc="the output that is the reward, NODE.SOCKET; empty: the output `reward` of the only "
+        "node that has one, or else of the console",
+    )
+    widgets: Mapping[str, Any] = widget(
+        default=MappingProxyType({}),
+        rebuild=True,
+        doc="widget values that replace those of the workflow: NODE.WIDGET -> value",
+    )
+    brains: Mapping[str, str] = widget(
+        default=MappingProxyType({}),
+        rebuild=True,
+        doc="brains to begin with, by node, such as policy_head/duel.safetensors",
+    )
+    environments: int = widget(
+        default=8, min=1, max=1024, rebuild=True, doc="the number of games played at a time"
+    )
+    processes: int = widget(
+        default=0,
+        min=0,
+        max=1024,
+        rebuild=True,
+        doc="the number of processes that play them; 0: each has its own, which an emulator needs",
+    )
+    decisions: int = widget(
+        default=100_000, min=1, rebuild=True, doc="the number of decisions, of all games together"
+    )
+
+    preset: Literal["default", "fast", "stable"] = widget(
+        default="default", rebuild=True, doc="the values of the settings below that are 0"
+    )
+    rate: float = widget(
+        default=0.0,
+        min=0.0,
+        rebuild=True,
+        doc="learning rate, which falls to a twentieth towards the end",
+    )
+    steps: int = widget(default=0, min=0, rebuild=True, doc="decisions of each game in an update")
+    batch: int = widget(default=0, min=0, rebuild=True, doc="decisions in a step of the optimizer")
+    epochs: int = widget(default=0, min=0, rebuild=True, doc="times that an update uses each")
+    entropy: float = widget(
+        default=0.0, min=0.0, rebuild=True, doc="weight of the policy's entropy; falls like `rate`"
+    )
+    clip: float = widget(
+        default=0.0, min=0.0, rebuild=True, doc="how far an update may change a probability"
+    )
+    discount: float = widget(
+        default=0.99, min=0.0, max=1.0, rebuild=True, doc="of a reward, for each decision"
+    )
+    trace: float = widget(
+        default=0.95, min=0.0, max=1.0, rebuild=True, doc="lambda of the advantage's estimate"
+    )
+    kl: float = widget(
+        default=0.0,
+        min=0.0,
+        rebuild=True,
+        doc="weight of the divergence from the policy that it began with, which it otherwise "
+        "forgets",
+    )
+    critic_first: int = widget(
+        default=0,
+        min=0,
+        rebuild=True,
+        doc="number of updates at the beginning in which only the critic learns",
+    )
+    seed: int = widget(default=0, min=0, rebuild=True, doc="of weights, games and choices")
+
+    checkpoint: int = widget(
+        default=20, min=1, rebuild=True, doc="number of updates from one checkpoint to the next"
+    )
+    title: str = widget(default="", doc="the title in the header of brains; empty: the name")
+    license: str = widget(default="", doc="the licence in the header; empty: none is named")
+
+    def check(self) -> None:
+        if not is_plain_name(self.name):
+            raise MinibrainsError(
+                f"{self.name[:100]!r} cannot be the name of a training; "
+                "expected the name of a folder, without / and not beginning with a dot"
+            )
+
+    def open(self, host: Host) -> None:
+        _load_stable_baselines()  # what may be missing is better missed now
+        compute_on_one_thread()
+        self._host = host
+        self._folder = home() / "training" / self.name
+        self._model: PPO | None = None
+        self._games: Games | None = None
+        self._events = curves.Events(self._folder / "events")
+        given = Preset(self.rate, self.steps, self.batch, self.epochs, self.entropy, self.clip)
+        values = [own or usual for own, usual in zip(given, PRESETS[self.preset], strict=True)]
+        self._preset = Preset(*values)
+
+    def reset(self, episode: Episode) -> None:
+        self.now = PPOLearning(ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, False)
+
+    def emit(self) -> PPOLearning:
+        return self.now
+
+    def latch(self) -> None:
+        if self._model is None:
+            self._begin()
+        assert self._model is not None
+        if self._model.num_timesteps < self.decisions and not self._update(self._model):
+            return  # stopped within an update, which counts for nothing
+        finished = self._model.num_timesteps >= self.decisions
+        if finished or self._figures.updates % self.checkpoint == 0:
+            self._keep(self._model)
+        if finished:
+            self._finish(self._model)
+        self._show(self._model, finished)
+
+    def report(self) -> Mapping[str, Any]:
+        if self._model is None or not self._figures.updates:
+            return {}
+        return {name: column[-1] for name, column in self._figures.curves.items()}
+
+    def close(self) -> None:
+        if getattr(self, "_games", None) is not None:
+            self._games.close()
+        if hasattr(self, "_events"):
+            self._events.close()
+
+    # -- beginning ---------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        """Open the games, and make the networks, or load those of the last checkpoint."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._games = self._open_games()
+        self._figures = Figures(self.environments)
+        self._model = self._make_model(self._games)
+        self._about = self._settings()
+        path = self._folder / RESUME
+        if path.exists():
+            self._go_on(self._model, path)
+        self._monitor = LineFile(self._folder / "monitor.csv")
+        self._events.begin(self._figures.updates)
+
+    def _open_games(self) -> Games:
+        from minibrains.training.games import Games
+
+        arguments = {
+            "workflow": self.workflow,
+            "train": list(self.train),
+            "reward": self.reward or None,
+            "widgets": dict(self.widgets),
+            "brains": dict(self.brains),
+        }
+        return Games(arguments, self.environments, self.processes or self.environments)
+
+    def _make_model(self, games: Games) -> PPO:
+        from gymnasium.spaces import Discrete
+        from stable_baselines3 import PPO
+        from stable_baselines3.common.logger import configure
+
+        from minibrains.training.module import region
+        from minibrains.training.policy import RegionPolicy
+
+        if not isinstance(games.action_space, Discrete):
+            raise MinibrainsError(
+                f"{self.workflow}: {', '.join(self.train)} give out {games.action_space}; "
+                "expected nodes whose only output is logits"
+            )
+        preset = self._preset
+        model = PPO(
+            RegionPolicy,
+            games,
+            learning_rate=lambda _: preset.rate * self._left(),
+            n_steps=preset.steps,
+            batch_size=min(preset.batch, preset.steps * self.environments),
+            n_epochs=preset.epochs,
+            gamma=self.discount,
+            gae_lambda=self.trace,
+            clip_range=preset.clip,
+            ent_coef=1.0,  # the policy weighs its bonus itself
+            seed=self.seed,
+            device="cpu",
+            policy_kwargs={
+                "make_network": partial(region, self.workflow, self.train, brains=self.brains),
+                "entropy": preset.entropy,
+                "kl": self.kl,
+            },
+        )
+        model.set_logger(configure(None, []))
+        return model
+
+    def _left(self) -> float:
+        """Return what is left of learning rate and entropy: from 1 down to a twentieth."""
+        done = 0 if self._model is None else self._model.num_timesteps
+        return max(0.05, 1.0 - done / self.decisions)
+
+    def _settings(self) -> dict[str, Any]:
+        """Return everything that the training depends on; JSON."""
+        assert self._games is not None
+        about: dict[str, Any] = {"environment": self._games.workflow_sha256}
+        for name in self.schema.widgets.keys() - {"title", "license", "checkpoint"}:
+            value = getattr(self, name)
+            about[name] = dict(value) if isinstance(value, Mapping) else value
+        settings: dict[str, Any] = json.loads(json.dumps(about, sort_keys=True))
+        return settings
+
+    # -- an update ---------------------------------------------------------------------------------
+
+    def _update(self, model: PPO) -> bool:
+        """Play and learn; return False if that was stopped."""
+        policy: Any = model.policy
+        policy.entropy = self._preset.entropy * self._left()
+        policy.actor.requires_grad_(self._figures.updates >= self.critic_first)
+        model.learn(
+            self._preset.steps * self.environments,
+            callback=self._on_decisions,
+            reset_num_timesteps=False,
+            log_interval=None,
+        )
+        if self._host.stopping:
+            return False
+        values = model.logger.name_to_value
+        self._figures.end_update(
+            model.num_timesteps,
+            entropy=policy.mean_entropy,
+            value_loss=values["train/value_loss"],
+            kl=values["train/approx_kl"],
+            clipped=values["train/clip_fraction"],
+        )
+        for name, column in self._figures.curves.items():
+            self._events.add(f"ppo/{name}", column[-1], model.num_timesteps)
+        return True
+
+    def _on_decisions(self, local: Mapping[str, Any], _: Any) -> bool:
+        """Note the rewards of a decision in each game; return False to stop."""
+        over = self._figures.add(local["rewards"], local["dones"], local["infos"])
+        for line in over:
+            self._monitor.append(line)
+        model = local["self"]
+        self._host.progress(model.num_timesteps, self.decisions, self._figures.text())
+        return not self._host.stopping
+
+    # -- checkpoints -------------------------------------------------------------------------------
+
+    def _keep(self, model: PPO) -> None:
+        """Write a checkpoint: the brains, the curves, and last of all what it goes on from."""
+        for node in self.train:
+            brain = self._brains(model)[node]
+            path = self._folder / f"update-{self._figures.updates:06d}" / f"{node}.safetensors"
+            path.parent.mkdir(exist_ok=True)
+            self._save(brain, path)
+        curves.write_csv(self._folder / "updates.csv", self._figures.curves)
+        write_atomic(self._folder / RESUME, pack(model, self._games, self._figures, self._about))
+
+    def _go_on(self, model: PPO, path: Path) -> None:
+        try:
+            unpack(path.read_bytes(), model, self._games, self._figures, self._about)
+        except (OSError, ValueError) as error:
+            raise MinibrainsError(
+                f"{path} cannot be read, so the training cannot go on: {error}; "
+                "choose another name, or remove its folder"
+            ) from None
+        self._host.say(f"the training {self.name} goes on after update {self._figures.updates}")
+
+    def _brains(self, model: PPO) -> dict[str, Any]:
+        policy: Any = model.policy
+        brains: dict[str, Any] = policy.actor.brains()
+        return brains
+
+    def _finish(self, model: PPO) -> None:
+        """Save the trained brains among those of the user."""
+        for node, brain in self._brains(model).items():
+            name = self.name if len(self.train) == 1 else f"{self.name}-{node}"
+            path = home() / "models" / brain.kind / f"{name}.safetensors"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            sha256 = self._save(brain, path)
+            self._host.say(f"saved the brain {brain.kind}/{path.name}, {sha256}")
+            self._host.record(policy=str(path), policy_sha256=sha256)
+
+    def _save(self, brain: Any, path: Path) -> str:
+        """Write a brain whose header says how it was made; return its SHA-256."""
+        workflow = self._host.workflow
+        licensed: dict[str, str] = {}
+        if self.license:
+            licensed["license"] = self.license
+        sha256: str = brain.save(
+            path,
+            title=self.title or self.name,
+            made_by=workflow.command or f"python -m server run {workflow.name}",
+            workflow=workflow.name,
+            workflow_sha256=workflow.sha256,
+            environment={"workflow": self.workflow, "sha256": self._about["environment"]},
+            metrics={
+                "decisions": int(self._figures.curves["decisions"][-1]),
+                "reward": round(self._figures.curves["reward"][-1], 6),
+            },
+            **licensed,
+        )
+        return sha256
+
+    def _show(self, model: PPO, finished: bool) -> None:
+        figures = self._figures
+        won: Number | Absent = ABSENT
+        if figures.won:
+            won = float(np.mean(figures.won))
+        self.now = PPOLearning(
+            model.num_timesteps,
+            figures.curves["reward"][-1],
+            won,
+            figures.curves["entropy"][-1],
+            curves.sketch_rewards(figures.curves, self.decisions),
+            finished,
+        )
+
+
+class Figures:
+    """What is counted while a policy learns."""
+
+    def __init__(self, games: int) -> None:
+        """Begin with nothing; `games` is the number of games that are played at a time."""
+        self.updates = 0
+        self.sums = [0.0] * games
+        """The rewards of the current episode of each game."""
+        self.lengths = [0] * games
+        """Its decisions."""
+        self.rewards: deque[float] = deque(maxlen=RECENT)
+        self.won: deque[bool] = deque(maxlen=RECENT)
+        self.curves: dict[str, list[float]] = {name: [] for name in CURVES}
+
+    def add(
+        self, rewards: np.ndarray, dones: np.ndarray, infos: Sequence[Mapping[str, Any]]
+    ) -> list[str]:
+        """Add a decision of each game; return a line of monitor.csv for each episode that ended."""
+        lines: list[str] = []
+        for game, (reward, done, info) in enumerate(zip(rewards, dones, infos, strict=True)):
+            self.sums[game] += float(reward)
+            self.lengths[game] += 1
+            if not done:
+                continue
+            won = info["results"].get("won")
+            self.rewards.append(self.sums[game])
+            if won is not None:
+                self.won.append(won)
+            lines.append(
+                f"{self.sums[game]:.6f},{self.lengths[game]},{'' if won is None else int(won)}"
+            )
+            self.sums[game], self.lengths[game] = 0.0, 0
+        return lines
+
+    def end_update(self, decisions: int, **values: float) -> None:
+        """Add a point to each curve."""
+        self.updates += 1
+        point = {
+            "decisions": decisions,
+            "reward": np.mean(self.rewards) if self.rewards else np.nan,
+            "won": np.mean(self.won) if self.won else np.nan,
+            **values,
+        }
+        for name, column in self.curves.items():
+            column.append(float(point[name]))
+
+    def text(self) -> str:
+        """Return a few words for a progress bar."""
+        if not self.rewards:
+            return "first episodes"
+        text = f"reward {np.mean(self.rewards):.2f}"
+        if self.won:
+            text += f", {np.mean(self.won):.0%} won"
+        return text
+
+
+def pack(model: PPO, games: Games, figures: Figures, about: Mapping[str, Any]) -> bytes:
+    """Return a whole training between two updates, as a safetensors file.
+
+    The moments of the games are stored as the actions that lead to them.
+    """
+    import torch
+    from safetensors.torch import save
+
+    tensors = {f"policy/{name}": tensor for name, tensor in model.policy.state_dict().items()}
+    for index, state in model.policy.optimizer.state_dict()["state"].items():
+        for name, tensor in state.items():
+            tensors[f"optimizer/{index}/{name}"] = tensor
+    for name, column in figures.curves.items():
+        tensors[f"curves/{name}"] = torch.tensor(column, dtype=torch.float64)
+    kind, keys, place, has_gauss, gauss = np.random.get_state()
+    tensors["random/torch"] = torch.get_rng_state()
+    tensors["random/numpy"] = torch.from_numpy(np.array(keys).astype(np.int64))
+    rest = {
+        "about": about,
+        "decisions": model.num_timesteps,
+        "updates": figures.updates,
+        "numpy": [kind, place, has_gauss, gauss],
+        "moments": games.moments(),
+        "starts": np.asarray(model._last_episode_starts).tolist(),
+        "sums": figures.sums,
+        "lengths": figures.lengths,
+        "rewards": list(figures.rewards),
+        "won": list(figures.won),
+    }
+    contiguous = {name: tensor.detach().contiguous().clone() for name, tensor in tensors.items()}
+    return save(contiguous, {"training": json.dumps(rest, default=int)})
+
+
+def unpack(
+    data: bytes, model: PPO, games: Games, figures: Figures, about: Mapping[str, Any]
+) -> None:
+    """Go on from what `pack` has returned.
+
+    Raises:
+        ValueError: It is of another training, or cannot be read.
+    """
+    import torch
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    try:
+        tensors = load(data)
+        length = int.from_bytes(data[:8], "little")
+        rest = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["training"])
+    except (SafetensorError, KeyError) as error:
+        raise ValueError(str(error)) from None
+    for name, value in about.items():
+        if rest["about"].get(name) != value:
+            raise ValueError(f"it was begun with {name} {rest['about'].get(name)!r}, not {value!r}")
+    model.policy.load_state_dict(_below("policy/", tensors))
+    state: dict[int, dict[str, torch.Tensor]] = {}
+    for name, tensor in _below("optimizer/", tensors).items():
+        index, _, part = name.partition("/")
+        state.setdefault(int(index), {})[part] = tensor
+    whole = model.policy.optimizer.state_dict()
+    model.policy.optimizer.load_state_dict({**whole, "state": state})
+    for name, tensor in _below("curves/", tensors).items():
+        figures.curves[name] = tensor.tolist()
+    kind, place, has_gauss, gauss = rest["numpy"]
+    keys = tensors["random/numpy"].numpy().astype(np.uint32)
+    np.random.set_state((kind, keys, place, has_gauss, gauss))
+    torch.set_rng_state(tensors["random/torch"])
+    model.num_timesteps = rest["decisions"]
+    figures.updates = rest["updates"]
+    figures.sums, figures.lengths = rest["sums"], rest["lengths"]
+    figures.rewards.extend(rest["rewards"])
+    figures.won.extend(rest["won"])
+    model._last_obs = games.go_to(rest["moments"])
+    model._last_episode_starts = np.array(rest["starts"], bool)
+
+
+def _below(prefix: str, tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Return the tensors whose names begin with a prefix, without it."""
+    found: dict[str, torch.Tensor] = {}
+    for name, tensor in tensors.items():
+        if name.startswith(prefix):
+            found[name.removeprefix(prefix)] = tensor
+    return found
+
+
+def _load_stable_baselines() -> None:
+    """Import Stable-Baselines3. Raises MinibrainsError if it is missing."""
+    try:
+        import stable_baselines3  # noqa: F401
+    except ModuleNotFoundError:
+        raise MinibrainsError(
+            "learning by playing needs the Python package stable-baselines3, which is missing; "
+            "install it with: pip install 'minibrains[learn]'"
+        ) from None
