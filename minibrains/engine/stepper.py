@@ -25,6 +25,7 @@ class Stepper:
         region = engine.execution.region
         assert region is not None
         self.engine, self._region = engine, region
+        self._reward_slot = region.plan.reward
         self.observation: list[Any] = []
         """The values of `Region.inputs` when it was due last; empty before."""
         self.reward = 0.0
@@ -68,54 +69,52 @@ class Stepper:
 
     def _go_on(self) -> bool:
         while True:
-            if self._due is None:
-                self._begin()
-            if self._run_steps():
-                return True
+            due = self._due
+            if due is None:
+                due = self._due = self._begin()
+            try:
+                for index, run in due:  # noqa: B007 - used if it raises
+                    run()
+                    if self._region.asked:
+                        self._region.asked = False
+                        self.observation = self._region.inputs()
+                        # nothing is latched on a terminal tick, so no answer would matter, and the
+                        # steps that are left depend on it
+                        if not self._is_terminal():
+                            self._take_reward()
+                            return True
+                        break
+            except Exception as error:
+                self.engine.step_failed(index, error)
+                continue  # with the step after it
             self._end()
             if self.terminated or self.truncated:
                 return False
 
-    def _begin(self) -> None:
+    def _begin(self) -> Iterator[tuple[int, StepFunction]]:
+        """Begin a tick; return the steps that are due."""
         execution = self.engine.execution
         execution.values[TICK_SLOT] = self.engine.tick
         execution.marks[: execution.size] = execution.template
-        for mark in execution.due:
-            execution.marks[mark] = 1
-        execution.due.clear()
+        if execution.due:
+            for mark in execution.due:
+                execution.marks[mark] = 1
+            execution.due.clear()
         self._rewarded = False
-        self._due = compress(execution.steps, execution.marks)
-
-    def _run_steps(self) -> bool:
-        """Run the steps that are left of this tick; return True if the region is asked."""
-        region, due = self._region, self._due
-        assert due is not None
-        while True:  # again after each error that does not end the run
-            index = -1
-            try:
-                for index, run in due:  # noqa: B007 - used if it raises
-                    run()
-                    if region.asked:
-                        region.asked = False
-                        self.observation = region.inputs()
-                        self._take_reward()
-                        # nothing is latched on a terminal tick, so no answer would matter; the
-                        # steps that are left depend on it
-                        return not self._is_terminal()
-                return False
-            except Exception as error:
-                self.engine.step_failed(index, error)
+        return compress(execution.steps, execution.marks)
 
     def _is_terminal(self) -> bool:
         values = self.engine.execution.values
-        return any(values[slot] for slot in self.engine.plan.terminals)
+        for slot in self.engine.plan.terminals:
+            if values[slot]:
+                return True
+        return False
 
     def _take_reward(self) -> None:
         """Add what was delivered as the reward on this tick, once."""
-        slot = self._region.plan.reward
-        if self._rewarded or slot is None:
+        if self._rewarded or self._reward_slot is None:
             return
-        reward = self.engine.execution.values[slot]
+        reward = self.engine.execution.values[self._reward_slot]
         if reward is not None:
             self.reward += reward
             self._rewarded = True
@@ -138,7 +137,6 @@ class Stepper:
     def _latch(self) -> None:
         latches = iter(self.engine.execution.latches)
         while True:  # again after each error that does not end the run
-            index = -1
             try:
                 for index, run in latches:  # noqa: B007 - used if it raises
                     run()

@@ -44,6 +44,11 @@ READ = (
 )  # fmt: skip
 """The variables that are read."""
 
+MOVES = 21
+"""The moves of Duel are numbered from 1 to this; 0 is none."""
+STAGE = 511
+"""The right edge of the stage, in pixels."""
+
 Band = Literal["close", "mid", "far"]
 
 
@@ -68,6 +73,17 @@ class Fight(NamedTuple):
     own_status: str
     """A word of STATUS, or "unknown"."""
     enemy_status: str
+    own_move: int = 0
+    """The number of the move that the first player makes; 0 if it makes none, or the game does not
+    tell."""
+    enemy_move: int = 0
+    own_move_frame: int = 0
+    """Frames since the move began."""
+    enemy_move_frame: int = 0
+    own_shot_x: int = 0
+    """Pixels from the left edge of the stage to the first player's projectile; 0 while there is
+    none, or if the game does not tell."""
+    enemy_shot_x: int = 0
 
 
 FightSocket = Annotated[Fight, Socket("fight")]
@@ -88,7 +104,8 @@ class Features(NamedTuple):
 class GameFeatures(Node, category="fighting"):
     """Read a fight from the game's variables: Duel's, or those of a Street Fighter II cartridge.
 
-    variables:  with agent_… and enemy_hp, _x, _y, _status; others are not looked at
+    variables:  with agent_… and enemy_hp, _x, _y, _status; of others _move, _move_frame and
+        _projectile_x are looked at, if they are there
     fight:      all of it, for FrameHistory and PromptBuilder
     own_hp, enemy_hp:  share of the full health, 0 to 1
     advantage:  own_hp - enemy_hp, -1 to 1
@@ -108,6 +125,9 @@ class GameFeatures(Node, category="fighting"):
                 _height(variables["agent_y"]), _height(variables["enemy_y"]),
                 STATUS.get(variables["agent_status"], "unknown"),
                 STATUS.get(variables["enemy_status"], "unknown"),
+                variables.get("agent_move", 0), variables.get("enemy_move", 0),
+                variables.get("agent_move_frame", 0), variables.get("enemy_move_frame", 0),
+                variables.get("agent_projectile_x", 0), variables.get("enemy_projectile_x", 0),
             )  # fmt: skip
         except KeyError as missing:
             raise MinibrainsError(
@@ -192,6 +212,29 @@ def _facing(before: Fight, now: Fight) -> int:
     return 1 if now.right else -1
 
 
+def _distance_if_there(shot: int, target: int) -> int:
+    """Return the pixels from a projectile to its target; 0 if there is no projectile."""
+    if not shot:
+        return 0
+    return abs(shot - target)
+
+
+def _room(x: int, looks_right: bool) -> int:
+    """Return the pixels of the stage behind a fighter at x."""
+    if looks_right:
+        return x
+    return STAGE - x
+
+
+def _move_numbers() -> dict[str, Callable[[Fight, Fight], float]]:
+    """Return the numbers that say whether a fighter makes a certain move."""
+    numbers: dict[str, Callable[[Fight, Fight], float]] = {}
+    for move in range(1, MOVES + 1):
+        numbers[f"own_move_{move}"] = lambda before, now, move=move: now.own_move == move
+        numbers[f"enemy_move_{move}"] = lambda before, now, move=move: now.enemy_move == move
+    return numbers
+
+
 _ATTACKING: Final = "attacking", "using a special"
 NUMBERS: Final[Mapping[str, Callable[[Fight, Fight], float]]] = MappingProxyType({
     "own_hp": lambda before, now: now.own_hp,
@@ -215,6 +258,21 @@ NUMBERS: Final[Mapping[str, Callable[[Fight, Fight], float]]] = MappingProxyType
     "enemy_blocking": lambda before, now: now.enemy_status == "blocking",
     "enemy_attacking": lambda before, now: now.enemy_status in _ATTACKING,
     "enemy_hit": lambda before, now: now.enemy_status == "hit",
+    "own_standing": lambda before, now: now.own_status == "standing",
+    "own_jumping": lambda before, now: now.own_status == "jumping",
+    "enemy_standing": lambda before, now: now.enemy_status == "standing",
+    "enemy_jumping": lambda before, now: now.enemy_status == "jumping",
+    "own_rise": lambda before, now: now.own_height - before.own_height,
+    "enemy_rise": lambda before, now: now.enemy_height - before.enemy_height,
+    "own_room": lambda before, now: _room(now.own_x, now.right),
+    "enemy_room": lambda before, now: _room(now.enemy_x, not now.right),
+    "own_move_frame": lambda before, now: now.own_move_frame,
+    "enemy_move_frame": lambda before, now: now.enemy_move_frame,
+    "own_shot": lambda before, now: now.own_shot_x > 0,
+    "enemy_shot": lambda before, now: now.enemy_shot_x > 0,
+    "own_shot_distance": lambda before, now: _distance_if_there(now.own_shot_x, now.enemy_x),
+    "enemy_shot_distance": lambda before, now: _distance_if_there(now.enemy_shot_x, now.own_x),
+    **_move_numbers(),
 })  # fmt: skip
 """The numbers of a fight for a network, computed from a moment and the one before it, in the units
 of Fight."""
@@ -272,7 +330,17 @@ class FightVector(Node, category="fighting"):
         own_x, enemy_x                 pixels from the left edge of the stage, 0 to 511
         own_toward, enemy_toward       pixels gone towards where the other was; away is negative
         own_height, enemy_height       pixels above the floor, 0 to 192
-        own_… and enemy_…              crouching, blocking, attacking (or a special), hit: 1 or 0
+        own_rise, enemy_rise           pixels risen; falling is negative
+        own_room, enemy_room           pixels of the stage behind them
+        own_… and enemy_…              standing, crouching, jumping, blocking, attacking (or a
+                                       special), hit: 1 or 0
+        own_move_1 … enemy_move_21     1 while that move is made, else 0; Duel's README names them
+        own_move_frame, enemy_move_frame       frames since the move began
+        own_shot, enemy_shot           1 while their projectile is in flight, else 0
+        own_shot_distance, enemy_shot_distance pixels from it to the one it is aimed at; 0: none
+
+    A number may be in the brain several times, each time with another range. The last rows are 0 in
+    games that have no such variables.
     """
 
     brain: FightVectorBrain

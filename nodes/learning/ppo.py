@@ -24,6 +24,7 @@ from minibrains import (
     Register,
     widget,
 )
+from minibrains.errors import WorkflowError
 from minibrains.files import LineFile, home, is_plain_name, write_atomic
 from minibrains.torch_node import compute_on_one_thread
 from nodes.learning import curves
@@ -125,7 +126,8 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         min=0,
         max=1024,
         rebuild=True,
-        doc="the number of processes that play them; 0: each has its own, which an emulator needs",
+        doc="the number of processes that play them; 0: this one does. A process can have only one "
+        "emulator",
     )
     decisions: int = widget(
         default=100_000, min=1, rebuild=True, doc="the number of decisions, of all games together"
@@ -220,25 +222,52 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         return {name: column[-1] for name, column in self._figures.curves.items()}
 
     def close(self) -> None:
-        if getattr(self, "_games", None) is not None:
-            self._games.close()
         if hasattr(self, "_events"):
             self._events.close()
+            self._forget()
+
+    def state(self) -> dict[str, Any]:
+        """Return the whole training."""
+        packed = None
+        if self._model is not None:
+            assert self._games is not None
+            packed = pack(self._model, self._games, self._figures, self._about)
+        return {"now": self.now, "packed": packed}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        self.now = state["now"]
+        self._forget()
+        if state["packed"] is not None:
+            self._begin(state["packed"])
 
     # -- beginning ---------------------------------------------------------------------------------
 
-    def _begin(self) -> None:
-        """Open the games, and make the networks, or load those of the last checkpoint."""
+    def _begin(self, packed: bytes | None = None) -> None:
+        """Open the games, and make the networks.
+
+        Args:
+            packed: A training to go on with; None: that of the last checkpoint, if there is one.
+        """
         self._folder.mkdir(parents=True, exist_ok=True)
         self._games = self._open_games()
         self._figures = Figures(self.environments)
-        self._model = self._make_model(self._games)
+        model = self._make_model(self._games)
         self._about = self._settings()
         path = self._folder / RESUME
-        if path.exists():
-            self._go_on(self._model, path)
+        if packed is not None:
+            unpack(packed, model, self._games, self._figures, self._about)
+        elif path.exists():
+            self._go_on(model, path)
         self._monitor = LineFile(self._folder / "monitor.csv")
         self._events.begin(self._figures.updates)
+        self._model = model
+
+    def _forget(self) -> None:
+        """Close the games, if they are open."""
+        if self._games is not None:
+            self._games.close()
+            self._monitor.close()
+        self._games = self._model = None
 
     def _open_games(self) -> Games:
         from minibrains.training.games import Games
@@ -250,7 +279,15 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
             "widgets": dict(self.widgets),
             "brains": dict(self.brains),
         }
-        return Games(arguments, self.environments, self.processes or self.environments)
+        try:
+            return Games(arguments, self.environments, self.processes)
+        except WorkflowError as error:
+            if self.processes == self.environments:
+                raise
+            raise MinibrainsError(
+                f"{error}\nif its console is an emulator, each game needs a process of its own: "
+                "set environments and processes to the same number"
+            ) from None
 
     def _make_model(self, games: Games) -> PPO:
         from gymnasium.spaces import Discrete
@@ -349,9 +386,11 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
             path.parent.mkdir(exist_ok=True)
             self._save(brain, path)
         curves.write_csv(self._folder / "updates.csv", self._figures.curves)
+        assert self._games is not None
         write_atomic(self._folder / RESUME, pack(model, self._games, self._figures, self._about))
 
     def _go_on(self, model: PPO, path: Path) -> None:
+        assert self._games is not None
         try:
             unpack(path.read_bytes(), model, self._games, self._figures, self._about)
         except (OSError, ValueError) as error:

@@ -32,6 +32,7 @@ MAKERS: Mapping[str, Callable[[], MadeBrain]] = {
     "action_table/duel.safetensors": action_tables.duel,
     "action_table/sf2.safetensors": action_tables.sf2,
     "button_history/genesis8.safetensors": action_tables.genesis8,
+    "fight_vector/duel.safetensors": fighting.duel_vector,
     "fight_vector/sf2.safetensors": fighting.fight_vector,
     "frame_stack/grey4.safetensors": policies.grey4,
     "frame_stack/masks3.safetensors": policies.masks3,
@@ -53,6 +54,7 @@ MAKERS: Mapping[str, Callable[[], MadeBrain]] = {
     "simple_players/duel.safetensors": fighting.simple_players,
     "tile_codebook/duel.safetensors": duel_tiles.duel,
     "tile_codebook/flat.safetensors": pictures.flat_tiles,
+    "vector_policy/duel-untrained.safetensors": policies.duel_untrained,
     "vector_policy/fight-untrained.safetensors": policies.fight_untrained,
     "vlm/sf2-untrained.safetensors": language.untrained_vlm,
 }

@@ -10,7 +10,7 @@ import numpy as np
 
 from minibrains.files import bundled_dir
 from nodes.actions.sink import ActionTable
-from nodes.fighting.features import FightVectorBrain
+from nodes.fighting.features import MOVES, FightVectorBrain
 from nodes.fighting.simple import SimplePlayers
 from nodes.language.prompt import PromptTemplate
 from nodes.language.reply import ReplyWords
@@ -112,6 +112,38 @@ def fight_vector() -> MadeBrain:
         scale=np.array(scale, np.float32),
     )
     return MadeBrain(numbers, "Street Fighter II and Duel: a fight in 21 numbers")
+
+
+def duel_vector() -> MadeBrain:
+    """Make the list of numbers for a policy of Duel: only those that a picture shows as well, the
+    distance in steps of 12 pixels, because the reach of a move ends at a pixel.
+    """
+    numbers: list[tuple[str, float, float]] = []
+    for middle in range(16, 260, 12):
+        numbers.append(("distance", middle, 12))
+    for side in ("own", "enemy"):
+        numbers += [
+            (f"{side}_height", 0, 60),
+            (f"{side}_rise", 0, 16),
+            (f"{side}_toward", 0, 8),
+            (f"{side}_room", 256, 256),
+            (f"{side}_move_frame", 0, 20),
+            (f"{side}_move_frame", 8, 8),
+            (f"{side}_shot", 0, 1),
+            (f"{side}_shot_distance", 0, 40),
+            (f"{side}_shot_distance", 0, 160),
+        ]
+        for status in ("standing", "crouching", "jumping", "blocking", "attacking", "hit"):
+            numbers.append((f"{side}_{status}", 0, 1))
+        for move in range(1, MOVES + 1):
+            numbers.append((f"{side}_move_{move}", 0, 1))
+    names, middles, scales = zip(*numbers, strict=True)
+    brain = FightVectorBrain(
+        names=names,
+        middle=np.array(middles, np.float32),
+        scale=np.array(scales, np.float32),
+    )
+    return MadeBrain(brain, f"Duel: a fight in {len(names)} numbers")
 
 
 def prompt() -> MadeBrain:

@@ -11,6 +11,7 @@ from nodes.policies.baselines import ReflexBrain
 from nodes.policies.network import PolicyHeadBrain
 from nodes.policies.vector import VectorPolicyBrain
 from nodes.vision.frames import FrameStackBrain
+from server.commands.make_brains.fighting import duel_vector
 from server.commands.make_brains.made_brain import MadeBrain
 
 
@@ -55,10 +56,21 @@ def _taps(taps: Sequence[int], channels: int) -> FrameStackBrain:
 
 
 def fight_untrained() -> MadeBrain:
-    """Make an untrained network for VectorPolicy, from the numbers of a fight to the actions of
-    sf2, with random weights scaled for tanh. The output is small, so that all actions are tried.
+    """Make an untrained network from the 21 numbers of a fight to the actions of sf2."""
+    return MadeBrain(_untrained_policy(21), "A fight in 21 numbers: untrained")
+
+
+def duel_untrained() -> MadeBrain:
+    """Make an untrained network from the numbers of a fight in Duel to the actions of sf2."""
+    numbers = len(duel_vector().brain.names)
+    return MadeBrain(_untrained_policy(numbers), "Duel in numbers: untrained")
+
+
+def _untrained_policy(numbers: int) -> VectorPolicyBrain:
+    """Make a network with random weights scaled for tanh; the output is small, so that all actions
+    are tried.
     """
-    config = {"numbers": 21, "actions": 44, "hidden": 256, "layers": 2}
+    config = {"numbers": numbers, "actions": 44, "hidden": 256, "layers": 2}
     random = np.random.default_rng(0)
     tensors = {}
     for name, spec in VectorPolicyBrain.tensor_specs(config).items():
@@ -70,7 +82,7 @@ def fight_untrained() -> MadeBrain:
         if name == "output.weight":
             scale /= 100
         tensors[name] = (random.standard_normal(shape) * scale).astype(np.float32)
-    return MadeBrain(VectorPolicyBrain(tensors, **config), "A fight in numbers: untrained")
+    return VectorPolicyBrain(tensors, **config)
 
 
 def airstriker_untrained() -> MadeBrain:
