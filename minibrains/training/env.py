@@ -116,7 +116,8 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
             raise
         self._stepper = Stepper(self._run.engine)
         self._index = 0
-        self._seed = 0
+        self._seed: int | None = None
+        """The seed of the run; None before there is one."""
         self._actions: list[Any] = []
         """The actions of the episode so far."""
 
@@ -161,18 +162,18 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
         Returns:
             The observation, and an empty info.
         """
-        first = self._np_random is None
         super().reset(seed=seed)
+        if seed is None and self._seed is None:
+            seed = int(self.np_random.integers(_SEEDS))
         if seed is not None:
             self._seed, self._index = seed, 0
-        elif first:
-            self._seed, self._index = int(self.np_random.integers(_SEEDS)), 0
         else:
             self._index += 1
         self._begin()
         return self._observation(), {}
 
     def _begin(self) -> None:
+        assert self._seed is not None
         self._actions.clear()
         while not self._stepper.reset(self._index, self._seed, self._run.settings.ticks):
             self._index += 1  # over before there was a decision

@@ -192,6 +192,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         self._folder = home() / "training" / self.name
         self._model: PPO | None = None
         self._games: Games | None = None
+        self._monitor: LineFile | None = None
         self._events = curves.Events(self._folder / "events")
         given = Preset(self.rate, self.steps, self.batch, self.epochs, self.entropy, self.clip)
         values = [own or usual for own, usual in zip(given, PRESETS[self.preset], strict=True)]
@@ -258,16 +259,25 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
             unpack(packed, model, self._games, self._figures, self._about)
         elif path.exists():
             self._go_on(model, path)
-        self._monitor = LineFile(self._folder / "monitor.csv")
+        self._monitor = self._open_monitor()
         self._events.begin(self._figures.updates)
         self._model = model
+
+    def _open_monitor(self) -> LineFile:
+        """Open monitor.csv, without the episodes since the checkpoint, which are played again."""
+        path = self._folder / "monitor.csv"
+        if path.exists():
+            lines = path.read_text().splitlines(keepends=True)[: self._figures.episodes]
+            write_atomic(path, "".join(lines))
+        return LineFile(path)
 
     def _forget(self) -> None:
         """Close the games, if they are open."""
         if self._games is not None:
             self._games.close()
+        if self._monitor is not None:
             self._monitor.close()
-        self._games = self._model = None
+        self._games = self._model = self._monitor = None
 
     def _open_games(self) -> Games:
         from minibrains.training.games import Games
@@ -370,6 +380,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
     def _on_decisions(self, local: Mapping[str, Any], _: Any) -> bool:
         """Note the rewards of a decision in each game; return False to stop."""
         over = self._figures.add(local["rewards"], local["dones"], local["infos"])
+        assert self._monitor is not None
         for line in over:
             self._monitor.append(line)
         model = local["self"]
@@ -457,6 +468,8 @@ class Figures:
     def __init__(self, games: int) -> None:
         """Begin with nothing; `games` is the number of games that are played at a time."""
         self.updates = 0
+        self.episodes = 0
+        """The number of episodes that are over."""
         self.sums = [0.0] * games
         """The rewards of the current episode of each game."""
         self.lengths = [0] * games
@@ -476,6 +489,7 @@ class Figures:
             if not done:
                 continue
             won = info["results"].get("won")
+            self.episodes += 1
             self.rewards.append(self.sums[game])
             if won is not None:
                 self.won.append(won)
@@ -528,6 +542,7 @@ def pack(model: PPO, games: Games, figures: Figures, about: Mapping[str, Any]) -
         "about": about,
         "decisions": model.num_timesteps,
         "updates": figures.updates,
+        "episodes": figures.episodes,
         "numpy": [kind, place, has_gauss, gauss],
         "moments": games.moments(),
         "starts": np.asarray(model._last_episode_starts).tolist(),
@@ -575,7 +590,7 @@ def unpack(
     np.random.set_state((kind, keys, place, has_gauss, gauss))
     torch.set_rng_state(tensors["random/torch"])
     model.num_timesteps = rest["decisions"]
-    figures.updates = rest["updates"]
+    figures.updates, figures.episodes = rest["updates"], rest["episodes"]
     figures.sums, figures.lengths = rest["sums"], rest["lengths"]
     figures.rewards.extend(rest["rewards"])
     figures.won.extend(rest["won"])

@@ -1,0 +1,209 @@
+"""TrainPPO: a policy gets better by playing, goes on after a stop, and refuses what it cannot."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minibrains import Episode, MinibrainsError
+from minibrains.brain_file import read_header
+from minibrains.testing import ScratchHost, opened
+from nodes.learning.ppo import TrainPPO
+from nodes.policies.vector import VectorPolicyBrain
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home folder, where trainings and brains are."""
+    monkeypatch.setenv("MINIBRAINS_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def walk(tmp_path: Path) -> str:
+    """A workflow that rewards each pixel to the right, and its file."""
+    nodes = {
+        "console": {
+            "type": "NativeDuel@1",
+            "set": {
+                "game": "Duel-Genesis",
+                "states": ["training/Level1.*"],
+                "write": {"seed": "$seed"},
+            },
+            "in": {"pad1": "sink.pad"},
+        },
+        "reward": {
+            "type": "ProgressReward@1",
+            "set": {"variable": "agent_x", "rise": 0.1, "fall": -0.1, "per": "unit"},
+            "in": {"variables": "console.variables"},
+        },
+        "features": {
+            "type": "GameFeatures@1",
+            "in": {"variables": "console.variables"},
+            "every": 10,
+        },
+        "vector": {
+            "type": "FightVector@1",
+            "in": {"fight": "features.fight"},
+            "brain": "fight_vector/sf2.safetensors",
+            "every": 10,
+        },
+        "head": {
+            "type": "VectorPolicy@1",
+            "in": {"vector": "vector.vector"},
+            "brain": "vector_policy/fight-untrained.safetensors",
+            "every": 10,
+        },
+        "choose": {"type": "ActionSampler@1", "in": {"logits": "head.logits"}},
+        "sink": {
+            "type": "EmulatorSink@1",
+            "in": {"action": "choose.action", "facing": "features.facing"},
+            "brain": "action_table/sf2.safetensors",
+        },
+    }
+    file = tmp_path / "walk.json"
+    file.write_text(json.dumps({"minibrains": 1, "run": {"ticks": 240}, "nodes": nodes}))
+    return str(file)
+
+
+def make(walk: str, **settings: Any) -> TrainPPO:
+    """Return a node that trains `walk` for a few seconds."""
+    usual: dict[str, Any] = {
+        "workflow": walk,
+        "train": ("head",),
+        "name": "walker",
+        "reward": "reward.number",
+        "environments": 4,
+        "decisions": 4 * 96 * 8,
+        "rate": 3e-3,
+        "steps": 96,
+        "batch": 96,
+        "epochs": 4,
+        "checkpoint": 2,
+    }
+    return TrainPPO(**{**usual, **settings})
+
+
+def train(node: TrainPPO, tmp_path: Path, updates: int = 1000) -> ScratchHost:
+    """Let a node train until it is finished, or for some updates."""
+    (tmp_path / "run").mkdir(exist_ok=True)
+    with opened(node, ScratchHost(tmp_path / "run")) as host:
+        node.reset(Episode(0, 0, "node"))
+        for _ in range(updates):
+            if node.emit().finished:
+                break
+            node.latch()
+    return host
+
+
+def table(home: Path, name: str = "walker") -> dict[str, np.ndarray]:
+    """Return the columns of updates.csv."""
+    head, *lines = (home / "training" / name / "updates.csv").read_text().splitlines()
+    rows = np.array([line.split(",") for line in lines], float)
+    return dict(zip(head.split(","), rows.T, strict=True))
+
+
+def test_it_learns_to_walk_to_the_right(walk: str, home: Path, tmp_path: Path) -> None:
+    host = train(make(walk), tmp_path)
+    curves = table(home)
+    assert curves["decisions"].tolist() == [4 * 96 * update for update in range(1, 9)]
+    assert curves["reward"][-1] > curves["reward"][0] + 3  # 30 pixels further in four seconds
+    assert curves["entropy"][-1] < curves["entropy"][0]
+
+    # a line for each episode that ended, of 24 decisions
+    lines = (home / "training/walker/monitor.csv").read_text().splitlines()
+    assert len(lines) == 4 * 96 * 8 // 24
+    assert {line.split(",")[1] for line in lines} == {"24"}
+
+    path = home / "models/vector_policy/walker.safetensors"
+    assert host.facts["policy"] == str(path)
+    metadata = read_header(path).metadata
+    assert json.loads(metadata["environment"])["workflow"] == walk
+    assert json.loads(metadata["metrics"])["decisions"] == 4 * 96 * 8
+    assert VectorPolicyBrain.load(path).actions == 44
+
+
+def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(
+    walk: str, home: Path, tmp_path: Path
+) -> None:
+    whole = train(make(walk, name="whole"), tmp_path)
+    train(make(walk, name="parts"), tmp_path, updates=3)  # the last checkpoint is that of update 2
+    parts = train(make(walk, name="parts"), tmp_path)
+    assert parts.said[0] == "the training parts goes on after update 2"
+    for column, values in table(home, "whole").items():
+        assert values.tolist() == table(home, "parts")[column].tolist()
+    first, second = (VectorPolicyBrain.load(Path(host.facts["policy"])) for host in (whole, parts))
+    for name, array in first.tensors.items():
+        assert np.array_equal(array, second.tensors[name])
+
+
+def test_it_does_not_matter_where_the_games_are_played(
+    walk: str, home: Path, tmp_path: Path
+) -> None:
+    train(make(walk, name="here"), tmp_path, updates=2)
+    train(make(walk, name="there", processes=2), tmp_path, updates=2)
+    for column, values in table(home, "here").items():
+        assert values.tolist() == table(home, "there")[column].tolist()
+
+
+def test_it_stays_near_the_policy_that_it_began_with(walk: str, home: Path, tmp_path: Path) -> None:
+    train(make(walk, kl=100.0, name="near", decisions=4 * 96 * 4), tmp_path)
+    train(make(walk, name="far", decisions=4 * 96 * 4), tmp_path)
+    assert table(home, "near")["entropy"][-1] > table(home, "far")["entropy"][-1] + 0.1
+
+
+def test_only_the_critic_learns_at_first(walk: str, home: Path, tmp_path: Path) -> None:
+    train(make(walk, critic_first=2, checkpoint=1), tmp_path, updates=3)
+    folder = home / "training/walker"
+    brains = [
+        VectorPolicyBrain.load(folder / f"update-{update:06d}/head.safetensors")
+        for update in (1, 2, 3)
+    ]
+    weights = [brain.tensors["output.weight"] for brain in brains]
+    assert np.array_equal(weights[0], weights[1])
+    assert not np.array_equal(weights[1], weights[2])
+
+
+# -- refusals --------------------------------------------------------------------------------------
+
+
+def test_another_training_of_the_same_name_is_refused(walk: str, tmp_path: Path) -> None:
+    train(make(walk), tmp_path, updates=2)
+    with pytest.raises(
+        MinibrainsError,
+        match=r"cannot go on: it was begun with rate 0\.003, not 0\.001; choose another name",
+    ):
+        train(make(walk, rate=1e-3), tmp_path, updates=1)
+
+
+def test_a_damaged_checkpoint_is_refused(walk: str, home: Path, tmp_path: Path) -> None:
+    train(make(walk), tmp_path, updates=2)
+    file = home / "training/walker/training.safetensors"
+    file.write_bytes(file.read_bytes()[:1000])
+    with pytest.raises(MinibrainsError, match=r"training\.safetensors cannot be read"):
+        train(make(walk), tmp_path, updates=1)
+
+
+def test_nodes_without_a_network_are_refused(walk: str, tmp_path: Path) -> None:
+    with pytest.raises(MinibrainsError, match=r"choose \(ActionSampler\) has no network"):
+        train(make(walk, train=("choose",)), tmp_path, updates=1)
+
+
+def test_a_workflow_with_a_fault_is_refused_with_it(walk: str, tmp_path: Path) -> None:
+    with pytest.raises(MinibrainsError, match="the workflow has no node 'haed'"):
+        train(make(walk, train=("haed",)), tmp_path, updates=1)
+
+
+def test_states_that_are_held_back_are_refused(walk: str, tmp_path: Path) -> None:
+    settings = {"console.states": ["held_back/Level1.*"]}
+    with pytest.raises(MinibrainsError, match="held back"):
+        train(make(walk, widgets=settings), tmp_path, updates=1)
+
+
+def test_a_name_that_is_no_folder_is_refused(walk: str) -> None:
+    with pytest.raises(MinibrainsError, match="cannot be the name of a training"):
+        make(walk, name="../walker").check()

@@ -1,0 +1,35 @@
+"""The scripts of docs/environment.md do what the page says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nodes.policies.vector import VectorPolicyBrain
+
+PAGE = (Path(__file__).parents[2] / "docs/environment.md").read_text()
+BLOCK = re.compile(r"^```python (\S+)\n(.*?)^```\n\n((?:    [^\n]*\n)*)", re.M | re.S)
+SCRIPTS = {name: (text, printed) for name, text, printed in BLOCK.findall(PAGE)}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_of_the_page(name: str, tmp_path: Path) -> None:
+    text, printed = SCRIPTS[name]
+    (tmp_path / name).write_text(text)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", name], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    if done.stdout:
+        assert done.stdout == re.sub("^    ", "", printed, flags=re.M)
+    else:
+        brain = VectorPolicyBrain.load(tmp_path / "mine.safetensors")
+        assert brain.actions == 44
+
+
+def test_all_scripts_were_found() -> None:
+    assert list(SCRIPTS) == ["look.py", "several.py", "with_sb3.py", "own_loop.py"]
