@@ -8,10 +8,8 @@ import itertools
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,78 +17,17 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from playwright.sync_api import APIResponse, Browser, FloatRect, Route, expect, sync_playwright
+from playwright.sync_api import APIResponse, Browser, FloatRect, Route, expect
 
 from tests.support.command import Command
 from tests.support.editor_page import EditorPage, editor
 from tests.support.paths import DATA, ROOT
 from tests.support.service_fixtures import serving
 
-expect.set_options(timeout=60_000)  # a busy machine is no fault
-
 HOSTILE = (
     '<img src=x onerror="globalThis.pwned=1"><script>globalThis.pwned=1</script>'
     "\"'`${globalThis.pwned=1}javascript:pwned=1"
 )
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    chromium = (
-        shutil.which("chromium")
-        or shutil.which("chromium-browser")
-        or shutil.which("google-chrome")
-    )
-    assert chromium, "Chromium is missing, which tests the editor: apt-get install chromium"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def screenshots() -> Path | None:
-    """Where screenshots are kept: $SCREENSHOTS; without it none are taken."""
-    if "SCREENSHOTS" not in os.environ:
-        return None
-    folder = Path(os.environ["SCREENSHOTS"])
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("data")
-
-
-@pytest.fixture(scope="module")
-def address(data: Path) -> Iterator[str]:
-    assert (ROOT / "web/dist/index.html").is_file(), (
-        "The editor is not built: pip install --editable ."
-    )
-    command = [
-        sys.executable, "-m", "server", "serve", "--port", "0", "--json", "--data", str(data),
-    ]  # fmt: skip
-    server = subprocess.Popen(
-        command,
-        cwd=data,
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    try:
-        assert server.stdout
-        yield json.loads(server.stdout.readline())["address"]
-    finally:
-        server.send_signal(signal.SIGINT)
-        server.communicate(timeout=30)
-
-
-@pytest.fixture
-def page(browser: Browser, address: str) -> Iterator[EditorPage]:
-    with editor(browser, address) as page:
-        yield page
-        assert page.troubles == []
 
 
 def test_wire_an_agent_with_the_mouse_run_it_save_it_and_run_it_headless(
@@ -909,7 +846,7 @@ def test_a_moment_of_a_running_game_is_saved_and_begun_from(
             page.page.get_by_role("button", name="Pause").click()
             page.until("session.run?.state === 'paused'")
         answers = {
-            "mine": "Saved. Write mine into states to start from it.",
+            "mine": "Saved. Choose mine in states to start from it.",
             " mine ": "is there already",
             "a/b": "'a/b'",
         }
@@ -1088,6 +1025,12 @@ def test_screenshots(
         expect(page.status).to_contain_text("Stopped")
         picture("inspector")
         page.page.locator('[data-tab="list"]').click()
+        page.select("console")
+        page.page.locator("#inspector").get_by_role("combobox", name="states").click()
+        shown = "document.querySelector('.choice.active img')?.naturalWidth"
+        page.until(f"{shown} === 320")
+        picture("states")
+        page.page.keyboard.press("Escape")
         page.deselect()
         x, y = page.node("score")
         page.drag(page.socket("console.frame", "out"), (x - 60, y + 150))

@@ -96,6 +96,7 @@ async function start(): Promise<void> {
     panel.renderFiles();
   };
   session.on((what) => what === "brains" && void loadBrains());
+  session.on((what) => what === "games" && void editor.games.load());
   new ResizeObserver(resize).observe(stage);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     applyTheme();

@@ -423,6 +423,18 @@ export class Board {
       : null;
   }
 
+  /** Return the box of a widget or a brain on the page; null if it is not shown on the node. */
+  partBox(id: string, part: { part: "widget"; name: string } | { part: "brain" }): Box | null {
+    const node = this.#nodes.get(id);
+    const row =
+      part.part === "widget" ? node?.parts.rows.find(({ name }) => name === part.name) : undefined;
+    const top = part.part === "brain" ? node?.parts.brain?.y : row && row.y - 12;
+    if (!node || top === undefined) return null;
+    const [x, y] = this.toClient([node.pos[0] + 8, node.pos[1] + top]);
+    const { scale } = this.view;
+    return [x, y, (node.parts.width - 16) * scale, 24 * scale];
+  }
+
   get view(): { scale: number; offset: Point; area: Box } {
     const { scale, offset } = this.#canvas.ds;
     const ratio = window.devicePixelRatio || 1;
@@ -503,13 +515,7 @@ export class Board {
           return;
         pointer.onClick = (up) => {
           select?.(up);
-          const y =
-            part.part === "brain"
-              ? node.parts.brain!.y
-              : node.parts.rows.find((row) => row.name === part.name)!.y - 12;
-          const [x0, y0] = this.toClient([node.pos[0] + 8, node.pos[1] + y]);
-          const { scale } = this.view;
-          this.events.part(node.name, part, [x0, y0, (node.parts.width - 16) * scale, 24 * scale]);
+          this.events.part(node.name, part, this.partBox(node.name, part)!);
         };
       },
       true,

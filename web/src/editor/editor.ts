@@ -39,6 +39,7 @@ import {
 } from "../model/workflow";
 import { clearMessages, showMessage } from "../ui/overlay";
 import { OpenDocument } from "./document";
+import { Games } from "./games";
 
 const CHECK_MS = 150;
 const GROUP_PAD = 24;
@@ -58,6 +59,7 @@ type Topic = "document" | "selection" | "faults" | "linking";
 export class Editor {
   readonly document = new OpenDocument();
   readonly board: Board;
+  readonly games: Games;
   faults: readonly Fault[] = [];
   linking: Linking = UNKNOWN_LINKING;
   readonly #listeners = new Map<Topic, Set<() => void>>();
@@ -71,6 +73,7 @@ export class Editor {
     readonly catalog: Catalog,
     callbacks: EditorCallbacks,
   ) {
+    this.games = new Games(catalog);
     const events: BoardEvents = {
       moved: (places, groups) => this.#moved(places, groups),
       insert: (id, link) => this.insert(id, link),
