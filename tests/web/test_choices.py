@@ -106,6 +106,32 @@ def test_a_widget_on_the_node_offers_the_same(page: EditorPage, screenshots: Pat
     assert page.workflow["nodes"]["console"]["set"]["states"] == ["validation/Level6.*"]
 
 
+def test_a_console_on_an_empty_canvas_shows_a_game_at_once(
+    page: EditorPage, screenshots: Path | None
+) -> None:
+    page.start_with("")
+    page.until("editor.games.names.length > 0")
+    console = page.add("retro", 200, 60)
+    assert page.workflow["nodes"][console]["set"] == {"game": "Duel-Genesis"}
+    shown = f"editor.board.startPicture('{console}')"
+    page.until(f"{shown}?.endsWith('/Duel-Genesis/picture?state=Level4.KazeVsBron')")
+    keep(page, screenshots, "console")
+    page.set_widget(console, "states", "training/Level2.T*")
+    page.until(f"{shown}?.endsWith('state=training%2FLevel2.T*')")
+    page.set_widget(console, "states", "")
+    page.set_widget(console, "game", "Airstriker-Genesis-v0")
+    page.until(f"{shown}?.endsWith('/Airstriker-Genesis-v0/picture?state=Level1')")
+    page.set_widget(console, "game", "Airstrike")
+    expect(page.page.locator(".trouble")).to_contain_text("Did you mean 'Airstriker-Genesis-v0'")
+    page.until(f"{shown} === null")
+    # it runs as it was dropped
+    page.set_widget(console, "game", "Duel-Genesis")
+    page.page.get_by_role("button", name="Run", exact=True).click()
+    page.frames(console, at_least=5)
+    page.page.get_by_role("button", name="Stop").click()
+    expect(page.status).to_contain_text("Stopped")
+
+
 def test_a_variable_is_one_of_the_console_s_game(page: EditorPage) -> None:
     page.start_with("duel_expert")
     variable = page.add("variable", 320, 620)

@@ -11,6 +11,7 @@ import { type Command, listenForKeys } from "./editor/commands";
 import { Editor, type EditorCallbacks } from "./editor/editor";
 import { Files } from "./editor/files";
 import { Session } from "./editor/session";
+import { StartPictures } from "./editor/start_pictures";
 import { Catalog } from "./model/catalog";
 import { makeCommands } from "./ui/actions";
 import { button, h, icon } from "./ui/dom";
@@ -96,7 +97,10 @@ async function start(): Promise<void> {
     panel.renderFiles();
   };
   session.on((what) => what === "brains" && void loadBrains());
-  session.on((what) => what === "games" && void editor.games.load());
+  const pictures = new StartPictures(editor);
+  session.on((what) => {
+    if (what === "games") void editor.games.load().then(() => pictures.update());
+  });
   new ResizeObserver(resize).observe(stage);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     applyTheme();

@@ -38,7 +38,12 @@ export class Board {
   readonly #nodes = new Map<string, BoardNode>();
   readonly #context: BoardContext;
   #workflow: Workflow | null = null;
-  #annotations: NodeAnnotations = { run: new Map(), faults: new Map(), values: new Map() };
+  #annotations: NodeAnnotations = {
+    run: new Map(),
+    faults: new Map(),
+    values: new Map(),
+    pictures: new Map(),
+  };
   /** The view after the last `fit`. */
   #fitted: object | null = null;
   readonly #allowedLinks = new Map<string, boolean>();
@@ -307,6 +312,7 @@ export class Board {
       },
       isDimmed: (port, side) =>
         dragged !== null && !this.#isCompatible(dragged, node.name, port.name, side),
+      picture: this.#annotations.pictures.get(node.name) ?? null,
       outputValue: (output) => this.#annotations.values.get(`${node.name}.${output}`) ?? null,
     };
   }
@@ -396,6 +402,11 @@ export class Board {
 
   widthOf(id: string): number | undefined {
     return this.#nodes.get(id)?.givenWidth;
+  }
+
+  /** Return the address of the picture that a screen shows until a run sends one; null if there is none. */
+  startPicture(id: string): string | null {
+    return this.#annotations.pictures.get(id)?.src ?? null;
   }
 
   screens(): readonly { id: string; box: Box }[] {

@@ -1,7 +1,7 @@
 /** Painting of nodes, groups and sockets, independent of litegraph. */
 
 import { type Input, labelOf } from "../model/catalog";
-import type { Mode } from "../model/workflow";
+import type { Box, Mode } from "../model/workflow";
 import { HEADER, type NodeShape, type Port, ROW, valueText } from "./shape";
 import { FONT, labelColour, type Theme } from "./theme";
 
@@ -32,6 +32,8 @@ export interface NodeAppearance {
   readonly isLinked: (port: Port, side: "in" | "out") => boolean;
   /** True for sockets that do not fit the link that is being dragged. */
   readonly isDimmed: (port: Port, side: "in" | "out") => boolean;
+  /** The picture on its screen until a run sends one. */
+  readonly picture: HTMLImageElement | null;
   readonly outputValue: (output: string) => string | null;
 }
 
@@ -40,6 +42,7 @@ const RADIUS = 10;
 /** Of the bar of progress, at the lower end of the header. */
 const PROGRESS_HEIGHT = 3;
 const SCREEN_BACKGROUND = "#0b0c10";
+const SCREEN_TEXT = "#8a92a1";
 /** Below this scale, only name and state are painted. */
 const DETAIL_SCALE = 0.42;
 /** Below that scale, the symbol of the state is larger by this factor. */
@@ -151,10 +154,7 @@ function paintFarNode(
   ctx.fillStyle = appearance.fault !== null ? theme.bad : theme.text;
   const y = screen ? (height + screen[1] + screen[3]) / 2 : height / 2;
   ctx.fillText(truncate(ctx, appearance.title, width - 12), width / 2, y);
-  if (screen) {
-    ctx.fillStyle = SCREEN_BACKGROUND;
-    ctx.fillRect(...screen);
-  }
+  if (screen) paintScreen(ctx, screen, appearance.picture, false);
   if (appearance.state === null && appearance.fault === null) return;
   ctx.translate(HEADER / 2, HEADER / 2);
   ctx.scale(FAR_STATE_SCALE, FAR_STATE_SCALE);
@@ -204,17 +204,34 @@ function paintDetails(
   for (const row of shape.rows)
     paintRow(ctx, row.name, valueText(row.value), row.isSet, row.y, width, theme);
   if (shape.brain) paintBrain(ctx, shape.brain, width, theme);
-  if (shape.screen) {
-    const [x, y, w, h] = shape.screen;
-    ctx.fillStyle = SCREEN_BACKGROUND;
-    ctx.beginPath();
-    ctx.roundRect(x, y, w, h, 6);
-    ctx.fill();
-    ctx.fillStyle = "#5b6270";
+  if (shape.screen) paintScreen(ctx, shape.screen, appearance.picture, true);
+}
+
+/** Paint a screen without a live picture, with words if there is no other picture either. */
+function paintScreen(
+  ctx: Context,
+  [x, y, w, h]: Box,
+  picture: HTMLImageElement | null,
+  words: boolean,
+): void {
+  ctx.save();
+  ctx.fillStyle = SCREEN_BACKGROUND;
+  ctx.beginPath();
+  ctx.roundRect(x, y, w, h, 6);
+  ctx.fill();
+  if (picture) {
+    const scale = Math.min(w / picture.naturalWidth, h / picture.naturalHeight);
+    const [width, height] = [picture.naturalWidth * scale, picture.naturalHeight * scale];
+    ctx.clip();
+    ctx.imageSmoothingEnabled = false;
+    ctx.drawImage(picture, x + (w - width) / 2, y + (h - height) / 2, width, height);
+  } else if (words) {
+    ctx.fillStyle = SCREEN_TEXT;
     ctx.font = `400 12px ${FONT}`;
     ctx.textAlign = "center";
     ctx.fillText("no picture yet", x + w / 2, y + h / 2);
   }
+  ctx.restore();
 }
 
 function paintPhaseNames(ctx: Context, width: number, top: number, theme: Theme): void {

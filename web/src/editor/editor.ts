@@ -183,9 +183,13 @@ export class Editor {
 
   add(type: string, at: Point, set?: NodeEntry["set"]): string {
     const id = edits.idFor(this.workflow, type);
-    this.document.commit(edits.addNode(this.workflow, id, { type, ...(set ? { set } : {}) }, at));
+    this.document.commit(edits.addNode(this.workflow, id, this.#newEntry(type, set), at));
     this.board.select([id]);
     return id;
+  }
+
+  #newEntry(type: string, set = this.games.settingsOfNew(type)): NodeEntry {
+    return { type, ...(set ? { set } : {}) };
   }
 
   /** Add a node and link it to the dragged end of a link. This is a single step for undo. */
@@ -198,7 +202,7 @@ export class Editor {
     const added = edits.addNode(
       before,
       id,
-      { type },
+      this.#newEntry(type),
       isReroute(nodeType) ? [at[0] - 20, at[1] - 12] : [at[0], at[1] - 48],
     );
     const here = { node: id, socket: socket ?? "" };

@@ -28,17 +28,43 @@ export class Games {
 
   /** Return the game that a node plays: the first of those it names that is there; null if it names none. */
   playedBy(entry: NodeEntry): string | null {
-    const named = this.#named(entry);
+    const named = this.#named(entry, "game");
     return named.find((name) => this.names.includes(name)) ?? named[0] ?? null;
   }
 
-  #named(entry: NodeEntry): readonly string[] {
-    const widgets = Object.entries(this.catalog.find(entry.type)?.widgets ?? {});
-    const found = widgets.find(([, each]) => each.names === "game");
+  /** Return the settings of a new node: a console plays the first game. */
+  settingsOfNew(type: string): NodeEntry["set"] {
+    const name = this.#widget(type, "game")?.[0];
+    const first = this.names[0];
+    if (!this.catalog.find(type)?.console || name === undefined || first === undefined)
+      return undefined;
+    return { [name]: first };
+  }
+
+  /** Return the address of the picture that an episode of a console begins with; null if there is none. */
+  async startPicture(entry: NodeEntry): Promise<string | null> {
+    await (this.#loading ?? this.load());
+    const game = this.playedBy(entry);
+    const info = game && (await this.#info(game));
+    if (!info) return null;
+    const state = this.#named(entry, "state")[0] ?? info.default_state;
+    if (state === null) return null;
+    const isThere = info.states.includes(state) || Object.hasOwn(info.splits, state.split("/")[0]!);
+    return isThere ? api.picture(info.name, state) : null;
+  }
+
+  /** Return the texts of the widget of a node that names such things. */
+  #named(entry: NodeEntry, names: Widget["names"]): readonly string[] {
+    const found = this.#widget(entry.type, names);
     if (!found) return [];
     const [name, widget] = found;
     const set = isObject(entry.set) ? entry.set : {};
     return texts(Object.hasOwn(set, name) ? set[name] : widget.default);
+  }
+
+  #widget(type: string, names: Widget["names"]): [string, Widget] | undefined {
+    const widgets = Object.entries(this.catalog.find(type)?.widgets ?? {});
+    return widgets.find(([, widget]) => widget.names === names);
   }
 
   /** Return what a widget of a node can be set to, if it names something of a game. */

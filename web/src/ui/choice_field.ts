@@ -21,7 +21,7 @@ export function choiceField(
     id,
     class: "choices",
     role: "listbox",
-    "aria-label": input.getAttribute("aria-label"),
+    "aria-label": `Choices for ${input.getAttribute("aria-label")}`,
     "aria-multiselectable": String(isMany),
     hidden: true,
     // the focus stays in the field
