@@ -247,6 +247,26 @@ def test_an_agent_is_wired_with_the_keyboard_alone(page: EditorPage) -> None:
     )
 
 
+def test_nodes_that_are_added_with_the_keyboard_lie_beside_each_other(page: EditorPage) -> None:
+    page.start_with("")
+    for type_ in ("retro", "scripted", "grayscale", "grayscale", "resize", "preview"):
+        page.press("a")
+        page.choose(type_)
+    page.page.locator('[data-tab="nodes"]').click()
+    page.page.get_by_label("Filter node types").fill("score")
+    page.page.get_by_label("Filter node types").press("Tab")
+    page.page.keyboard.press("Enter")
+    boxes = page.ask("[...editor.board.boxes.values()].map((box) => [...box])")
+    assert len(boxes) == 7
+    for one, other in itertools.combinations(boxes, 2):
+        assert _are_apart(one, other)
+    # the last one is in view
+    left, top, width, height = page.ask("editor.board.view.area")
+    x, y, w, h = page.ask("[...editor.board.boxes.get('score')]")
+    assert left <= x and x + w <= left + width
+    assert top <= y and y + h <= top + height
+
+
 def test_a_stale_save_is_refused_and_shows_what_changed(
     page: EditorPage, address: str, data: Path, browser: Browser
 ) -> None:
@@ -1068,12 +1088,14 @@ def test_in_a_shipped_workflow_no_node_lies_on_another(page: EditorPage) -> None
         boxes = page.ask("[...editor.board.boxes.values()].map((box) => [...box])")
         assert len(boxes) == len(nodes)
         for one, other in itertools.combinations(boxes, 2):
-            apart = [
-                one[axis] + one[axis + 2] <= other[axis]
-                or other[axis] + other[axis + 2] <= one[axis]
-                for axis in (0, 1)
-            ]
-            assert any(apart), (file.stem, one, other)
+            assert _are_apart(one, other), (file.stem, one, other)
+
+
+def _are_apart(one: list[float], other: list[float]) -> bool:
+    for axis in (0, 1):
+        if one[axis] + one[axis + 2] <= other[axis] or other[axis] + other[axis + 2] <= one[axis]:
+            return True
+    return False
 
 
 def test_the_graph_of_the_fighter_can_be_read(

@@ -78,7 +78,7 @@ async function start(): Promise<void> {
     palette: () => {
       const { left, top, width, height } = canvas.getBoundingClientRect();
       const client = [left + width / 2 - 210, top + height / 4] as const;
-      openPalette(editor, editor.board.fromClient(client), client, null);
+      openPalette(editor, null, client, null);
     },
   });
   listenForKeys(commands);

@@ -480,6 +480,17 @@ export class Board {
     this.redraw();
   }
 
+  /** Centre the view on a node unless it shows all of it. */
+  reveal(id: string): void {
+    const box = this.boxes.get(id);
+    if (!box) return;
+    const [x, y, width, height] = box;
+    const [left, top, viewWidth, viewHeight] = this.view.area;
+    const isShown =
+      x >= left && y >= top && x + width <= left + viewWidth && y + height <= top + viewHeight;
+    if (!isShown) this.centre([x + width / 2, y + height / 2]);
+  }
+
   zoom(factor: number): void {
     const { left, top, width, height } = this.element.getBoundingClientRect();
     this.#canvas.ds.changeScale(this.#canvas.ds.scale * factor, [

@@ -29,6 +29,7 @@ import type {
 import {
   brainFile,
   brainPin,
+  EMPTY,
   groupsOf,
   links,
   modeOf,
@@ -181,11 +182,22 @@ export class Editor {
 
   // nodes
 
-  add(type: string, at: Point, set?: NodeEntry["set"]): string {
+  /** Add a node at a position; with null, in a free place near the middle of the view, and show it. */
+  add(type: string, at: Point | null, set?: NodeEntry["set"]): string {
     const id = edits.idFor(this.workflow, type);
-    this.document.commit(edits.addNode(this.workflow, id, this.#newEntry(type, set), at));
+    const entry = this.#newEntry(type, set);
+    const place = at ?? this.#freePosition(entry);
+    this.document.commit(edits.addNode(this.workflow, id, entry, place));
     this.board.select([id]);
+    if (at === null) this.board.reveal(id);
     return id;
+  }
+
+  #freePosition(entry: NodeEntry): Point {
+    const [, , width, height] = boxesOf({ ...EMPTY, nodes: { entry } }, this.catalog)[0]!;
+    const [left, top, viewWidth, viewHeight] = this.board.view.area;
+    const near: Point = [left + (viewWidth - width) / 2, top + (viewHeight - height) / 2];
+    return findFreePosition([[0, 0, width, height]], [...this.board.boxes.values()], near);
   }
 
   #newEntry(type: string, set = this.games.settingsOfNew(type)): NodeEntry {

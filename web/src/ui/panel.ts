@@ -101,7 +101,7 @@ export class Panel {
       this.#filter = search.value;
       const categories = new Map<string, HTMLElement[]>();
       for (const { type } of this.editor.suggestions(this.#filter, null)) {
-        const put = () => this.editor.add(type.type, this.#middle());
+        const put = () => this.editor.add(type.type, null);
         const entry = h(
           "button",
           {
@@ -136,12 +136,6 @@ export class Panel {
       h("p", { class: "hint" }, "Click to add, or drag onto the canvas."),
       list,
     );
-  }
-
-  #middle(): readonly [number, number] {
-    const [left, top, width, height] = this.editor.board.view.area;
-    const shift = (Object.keys(this.editor.workflow.nodes).length % 5) * 32;
-    return [left + width / 2 - 104 + shift, top + height / 2 - 60 + shift];
   }
 
   // the list of nodes
