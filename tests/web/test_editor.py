@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
+from PIL import Image, ImageChops
 from playwright.sync_api import APIResponse, Browser, FloatRect, Route, expect
 
 from tests.support.command import Command
@@ -223,6 +223,55 @@ def test_groups_mute_and_bypass(page: EditorPage) -> None:
         "mute",
         None,
     ]
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_mute_and_bypass_look_different(
+    browser: Browser, address: str, screenshots: Path | None, theme: str
+) -> None:
+    with editor(browser, address, color_scheme=theme) as page:
+        page.start_with("airstriker_pixels")
+        for scale in (1.0, 0.38):
+            page.ask(f"editor.board.zoom({scale} / editor.board.view.scale)")
+            page.ask("editor.board.centre(editor.board.boxes.get('small'))")
+            looks = {}
+            for key, mode in (("", None), ("m", "mute"), ("b", "bypass")):
+                page.select("small")
+                if key:
+                    page.press(key)
+                page.deselect()
+                assert page.workflow["nodes"]["small"].get("mode") == mode
+                looks[mode] = _look_of(page, "small")
+            for one, other in itertools.combinations(looks, 2):
+                changed = _share_of_changed_pixels(looks[one], looks[other])
+                assert changed > 0.1, (scale, one, other, changed)
+            if screenshots is not None:
+                for mode, look in looks.items():
+                    look.save(screenshots / f"mode-{mode or 'run'}-{theme}-{scale}.png")
+            page.press("Control+z")
+            page.press("Control+z")
+
+
+def _look_of(page: EditorPage, node: str) -> Image.Image:
+    """A picture of a node as it is painted now."""
+    page.page.mouse.move(*page.at(10, 10))
+    page.ask("editor.board.redraw()")
+    two_frames = "(done) => requestAnimationFrame(() => requestAnimationFrame(done))"
+    page.page.evaluate(f"() => new Promise({two_frames})")
+    x, y, width, height = page.ask(
+        "((box) => [...editor.board.toClient(box), "
+        "box[2] * editor.board.view.scale, box[3] * editor.board.view.scale])"
+        f"(editor.board.boxes.get('{node}'))"
+    )
+    clip = FloatRect(x=x, y=y, width=width, height=height)
+    return Image.open(io.BytesIO(page.page.screenshot(clip=clip))).convert("RGB")
+
+
+def _share_of_changed_pixels(one: Image.Image, other: Image.Image) -> float:
+    """The share of pixels that differ visibly."""
+    difference = ImageChops.difference(one, other).convert("L")
+    counts = difference.histogram()
+    return sum(counts[8:]) / sum(counts)
 
 
 def test_an_agent_is_wired_with_the_keyboard_alone(page: EditorPage) -> None:
