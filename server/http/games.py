@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from aiohttp import web
 
-from minibrains.errors import GameError, sentence
+from minibrains.errors import GameError, MinibrainsError, sentence
 from minibrains.games.catalog import Game, find_game, games_here
 from minibrains.games.splits import Splits
 from nodes.consoles.state_pictures import state_pictures
@@ -49,10 +50,7 @@ class Games:
         """Answer GET /games/{name}/picture: the first frame from a save state, as PNG."""
         game = await _find(request)
         state = await asyncio.to_thread(_selected, game, request.query.get("state", ""))
-        try:
-            pictures = await self._pictures_of(game)
-        except ImportError as error:
-            raise RequestError(404, "not_found", sentence(error)) from None
+        pictures = await self._pictures_of(game)
         if state not in pictures:
             raise RequestError(404, "not_found", f"there is no picture of the state {state!r}")
         return web.Response(body=pictures[state], content_type="image/png")
@@ -61,11 +59,22 @@ class Games:
         async with self._drawing:
             key = await asyncio.to_thread(_files, game)
             if key not in self._pictures:
-                self._pictures[key] = await asyncio.to_thread(state_pictures, game)
+                self._pictures[key] = await asyncio.to_thread(_draw, game)
             pictures = self._pictures[key] = self._pictures.pop(key)
             while len(self._pictures) > _GAMES_KEPT:
                 del self._pictures[next(iter(self._pictures))]
             return pictures
+
+
+def _draw(game: Game) -> Mapping[str, bytes]:
+    """Return the pictures of a game; none if they cannot be drawn, which is not tried again."""
+    try:
+        return state_pictures(game)
+    except (ImportError, MinibrainsError) as error:
+        logging.getLogger(__name__).warning(
+            "no pictures of the states of %s: %s", game.name, sentence(error)
+        )
+        return {}
 
 
 async def _find(request: web.Request) -> Game:

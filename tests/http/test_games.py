@@ -117,3 +117,17 @@ def test_widgets_say_what_they_name(server: Server) -> None:
         assert nodes["Variable@1"]["widgets"]["name"]["names"] == "variable"
 
     server.talk(talk)
+
+
+def test_a_game_that_cannot_be_started_has_no_pictures(home: Path, server: Server) -> None:
+    original = find_game([SHIPPED])
+    empty = home / "games" / "Empty-Genesis-v0"
+    shutil.copytree(original.data, empty)
+    (empty / original.rom.name).write_bytes(b"")
+
+    async def talk(client: Talk) -> None:
+        for _ in range(2):
+            answer = await client.get("/games/Empty-Genesis-v0/picture", status=404)
+            assert "no picture of the state 'Level1'" in answer["error"]["message"]
+
+    server.talk(talk, timeout=60)

@@ -109,7 +109,7 @@ async function start(): Promise<void> {
 
   resize();
   const wasThere = editor.document.restore();
-  editor.board.fit();
+  editor.board.showOpened();
   if (editor.document.run) session.follow(editor.document.run);
   inspector.render(true);
   void loadBrains();

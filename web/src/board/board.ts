@@ -31,6 +31,10 @@ import { type BoardContext, BoardGroup, BoardNode, snap } from "./node";
 
 /** Space below the nodes for backward links. */
 const LANE = 48;
+/** The least scale at which a workflow is opened: sockets, widgets and pictures can be read. */
+const READABLE_SCALE = 0.6;
+/** Distance of a workflow that is larger than the view from its left and upper edge, in pixels. */
+const OPENED_MARGIN = 56;
 
 export class Board {
   readonly #graph = new LGraph();
@@ -508,10 +512,7 @@ export class Board {
       this.redraw();
       return;
     }
-    const left = Math.min(...boxes.map(([x]) => x));
-    const top = Math.min(...boxes.map(([, y]) => y));
-    const width = Math.max(...boxes.map(([x, , w]) => x + w)) - left;
-    const height = Math.max(...boxes.map(([, y, , h]) => y + h)) - top;
+    const [left, top, width, height] = boundsOf(boxes);
     const ratio = window.devicePixelRatio || 1;
     const [viewWidth, viewHeight] = [this.element.width / ratio, this.element.height / ratio];
     const scale = Math.min(1, (viewWidth - 112) / width, (viewHeight - 64) / (height + LANE));
@@ -520,6 +521,18 @@ export class Board {
     this.#fitted = ids?.length
       ? null
       : { scale: this.#canvas.ds.scale, offset: [...this.#canvas.ds.offset] };
+  }
+
+  /** Show a workflow that was just opened: all of it if it can be read then, or else its upper left part. */
+  showOpened(): void {
+    this.fit();
+    const { ds } = this.#canvas;
+    if (ds.scale >= READABLE_SCALE || this.boxes.size === 0) return;
+    ds.scale = READABLE_SCALE;
+    const [left, top, width, height] = boundsOf([...this.boxes.values()]);
+    const { area } = this.view;
+    this.centre([startOrMiddle(left, width, area[2]), startOrMiddle(top, height + LANE, area[3])]);
+    this.#fitted = null;
   }
 
   /** Listen for clicks on widgets and brains of nodes. */
@@ -543,4 +556,20 @@ export class Board {
       true,
     );
   }
+}
+
+/** Return the smallest box around all boxes. */
+function boundsOf(boxes: readonly Box[]): Box {
+  const left = Math.min(...boxes.map(([x]) => x));
+  const top = Math.min(...boxes.map(([, y]) => y));
+  const right = Math.max(...boxes.map(([x, , w]) => x + w));
+  const bottom = Math.max(...boxes.map(([, y, , h]) => y + h));
+  return [left, top, right - left, bottom - top];
+}
+
+/** Return the middle of a view along one axis that shows all of an extent, or else its start. */
+function startOrMiddle(start: number, length: number, view: number): number {
+  const margin = OPENED_MARGIN / READABLE_SCALE;
+  if (length + 2 * margin <= view) return start + length / 2;
+  return start - margin + view / 2;
 }
