@@ -279,10 +279,11 @@ def test_an_agent_is_wired_with_the_keyboard_alone(page: EditorPage) -> None:
     for type_ in ("retro", "scripted"):
         page.press("a")
         page.choose(type_)
-    page.page.locator('[data-tab="list"]').focus()
-    page.page.keyboard.press("Enter")
-    page.page.locator(".node-list li").last.focus()
+    page.press("l")
+    items = page.page.locator(".node-list li")
+    expect(items.last).to_be_focused()  # the one that was added last is selected
     page.page.keyboard.press("ArrowUp")
+    expect(items.first).to_be_focused()
     page.page.keyboard.press("ArrowDown")
     page.page.keyboard.press("Enter")
     page.page.get_by_label("variables comes from").select_option("retro_emulator.variables")
@@ -294,6 +295,10 @@ def test_an_agent_is_wired_with_the_keyboard_alone(page: EditorPage) -> None:
     expect(last).to_have_attribute(
         "aria-label", "scripted_fighter, ScriptedFighter, variables from retro_emulator"
     )
+    last.focus()
+    page.page.keyboard.press("l")
+    expect(last).not_to_be_visible()
+    expect(page.page.locator("#board")).to_be_focused()
 
 
 def test_nodes_that_are_added_with_the_keyboard_lie_beside_each_other(page: EditorPage) -> None:

@@ -17,6 +17,7 @@ import { same } from "../model/json";
 import type { Box, Link, Point, Workflow } from "../model/workflow";
 import {
   groupsOf,
+  isWithin,
   links,
   modeOf,
   nameOf,
@@ -487,12 +488,9 @@ export class Board {
   /** Centre the view on a node unless it shows all of it. */
   reveal(id: string): void {
     const box = this.boxes.get(id);
-    if (!box) return;
+    if (!box || isWithin(box, this.view.area)) return;
     const [x, y, width, height] = box;
-    const [left, top, viewWidth, viewHeight] = this.view.area;
-    const isShown =
-      x >= left && y >= top && x + width <= left + viewWidth && y + height <= top + viewHeight;
-    if (!isShown) this.centre([x + width / 2, y + height / 2]);
+    this.centre([x + width / 2, y + height / 2]);
   }
 
   zoom(factor: number): void {
