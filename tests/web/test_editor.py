@@ -1099,6 +1099,13 @@ CUT = """() => [...document.querySelectorAll('body *')].filter((element) => {
 }).map((element) => element.outerHTML.slice(0, 120))"""
 
 
+LOADED = """(images) => images.length > 0 && [...images].every((image) => {
+    const { top, bottom } = image.getBoundingClientRect();
+    return bottom < 0 || top > innerHeight || image.naturalWidth > 0;
+})"""
+"""Whether all pictures in the window are loaded."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("theme", ["dark", "light"])
 @pytest.mark.parametrize("size", SIZES)
@@ -1134,8 +1141,7 @@ def test_screenshots(
         page.page.locator('[data-tab="list"]').click()
         page.select("console")
         page.page.locator("#inspector").get_by_role("combobox", name="states").click()
-        shown = "document.querySelector('.choice.active img')?.naturalWidth"
-        page.until(f"{shown} === 320")
+        page.until(f"({LOADED})(document.querySelectorAll('.choice img'))")
         picture("states")
         page.page.keyboard.press("Escape")
         page.deselect()
