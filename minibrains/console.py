@@ -55,11 +55,14 @@ class Console(Register, ABC, abstract=True, category="consoles", terminal="termi
     """
 
     game: str | tuple[str, ...] = widget(
-        rebuild=True, doc="one game, or several, of which the first with a ROM is played"
+        rebuild=True,
+        names="game",
+        doc="one game, or several, of which the first with a ROM is played",
     )
     states: tuple[str, ...] = widget(
         default=(),
         rebuild=True,
+        names="state",
         doc="save states to start from, or SPLIT/PATTERN for those of the game's splits.json: "
         "training/Level[2-7].*; none: the one that the game defines",
     )

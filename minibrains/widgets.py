@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from minibrains.errors import NodeClassError
 from minibrains.values import describe_type, is_value_type, parse_value
+
+Named = Literal["game", "state", "variable"]
+"""What the text of a widget may name: a game, a save state of the console's game or a pattern for
+such states, or a variable of the game."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,8 @@ class Widget:
     rebuild: bool = False
     """True if a change in a running graph needs a new node; otherwise the widget is set in
     place."""
+    names: Named | None = None
+    """What its text names, for editors, which then offer what there is; None: nothing of these."""
 
     def describe(self) -> str:
         """Describe the values of the widget in words: `int from 1 to 60`, `one of 'repeat',
@@ -66,6 +72,7 @@ class WidgetField:
     max: float | None
     doc: str
     rebuild: bool
+    names: Named | None
 
 
 def widget(
@@ -75,6 +82,7 @@ def widget(
     max: float | None = None,
     doc: str = "",
     rebuild: bool = False,
+    names: Named | None = None,
 ) -> Any:
     """Declare a widget: `size: int = widget(default=84, min=1, max=512, doc="pixels")`.
 
@@ -84,8 +92,10 @@ def widget(
         max: The largest number allowed.
         doc: The purpose of the widget, with the unit.
         rebuild: Whether `open` depends on it, so that a change in a running graph needs a new node.
+        names: What its text names, so that the editor offers what there is on the machine:
+            `"game"`, `"state"` or `"variable"`.
     """
-    return WidgetField(default, min, max, doc, rebuild)
+    return WidgetField(default, min, max, doc, rebuild, names)
 
 
 def read_widget(where: str, name: str, annotation: Any, declared: WidgetField) -> Widget:
@@ -104,7 +114,15 @@ def read_widget(where: str, name: str, annotation: Any, declared: WidgetField) -
         )
     required = declared.default is _REQUIRED
     result = Widget(
-        name, annotation, None, required, declared.min, declared.max, declared.doc, declared.rebuild
+        name,
+        annotation,
+        None,
+        required,
+        declared.min,
+        declared.max,
+        declared.doc,
+        declared.rebuild,
+        declared.names,
     )
     if required:
         return result

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -36,9 +37,10 @@ class Game:
 
     def states(self) -> list[str]:
         """Return the names of its save states, sorted."""
-        return sorted(self._states())
+        return sorted(self.state_files())
 
-    def _states(self) -> dict[str, Path]:
+    def state_files(self) -> dict[str, Path]:
+        """Return its save states by name."""
         states: dict[str, Path] = {}
         for folder in self.folders:
             for path in folder.glob(f"*{STATE_SUFFIX}"):
@@ -56,9 +58,16 @@ class Game:
             state = metadata.get("default_state")
         return state if isinstance(state, str) else None
 
+    def variables(self) -> list[str]:
+        """Return the names of its variables, sorted. Raises GameError if they cannot be read."""
+        info = read_json(self.data / "data.json").get("info")
+        if not isinstance(info, dict):
+            return []
+        return sorted(info)
+
     def state_file(self, state: str) -> Path:
         """Return the file of a save state. Raises GameError, which lists the states that exist."""
-        states = self._states()
+        states = self.state_files()
         if state not in states:
             some = ", ".join(sorted(states)[:10])
             hint = suggest(state, sorted(states)) or f"It has: {some or 'none'}"
@@ -119,6 +128,17 @@ def known_games() -> Iterator[tuple[str, Path]]:
                 yield data.name, data
 
 
+def games_here() -> Iterator[str]:
+    """Yield the names of all games whose ROM is on this machine: first the user's own games, then
+    ours. Games whose metadata.json cannot be read are left out.
+    """
+    roots = folders()
+    for name, _ in known_games():
+        with suppress(GameError):
+            if _rom(name, [root / name for root in roots]) is not None:
+                yield name
+
+
 def known_hashes() -> dict[str, str]:
     """Return the games by the SHA-1 of their ROMs."""
     hashes = {}
@@ -165,11 +185,7 @@ def find_game(names: Sequence[str]) -> Game:
 
 def _what_there_is() -> str:
     """Return a hint: the games with a ROM here, and the command that imports more."""
-    roots = folders()
-    there: list[str] = []
-    for name, _ in known_games():
-        if _rom(name, [root / name for root in roots]) is not None:
-            there.append(name)
+    there = list(games_here())
     if not _stable_retro():
         more = (
             "Many games come with a package that is missing: "

@@ -27,8 +27,9 @@ class Critic(nn.Module):
         """
         super().__init__()
         for module in network.modules():
-            if hasattr(module, "reset_parameters"):
-                module.reset_parameters()
+            reset: Any = getattr(module, "reset_parameters", None)
+            if reset is not None:
+                reset()
         self.network = network
         self.value = nn.Linear(outputs, 1)
 
@@ -117,7 +118,7 @@ class RegionPolicy(ActorCriticPolicy):
             prior = _categorical(self.action_space, self.prior(obs))
             bonus = bonus - self._kl * kl_divergence(
                 distribution.distribution,  # type: ignore[arg-type]
-                prior.distribution,  # type: ignore[arg-type]
+                prior.distribution,
             )
         return self.critic(obs), distribution.log_prob(actions), bonus
 

@@ -42,6 +42,7 @@ class RetroEmulator(CatalogConsole, version=2, renamed_outputs={1: {"done": "ter
     game: str | tuple[str, ...] = widget(
         default="Airstriker-Genesis-v0",
         rebuild=True,
+        names="game",
         doc="one game, or several, of which the first with a ROM is played",
     )
 
@@ -51,7 +52,7 @@ class RetroEmulator(CatalogConsole, version=2, renamed_outputs={1: {"done": "ter
             raise GameError(f"the emulator cannot start {game.rom}: the file is empty")
         for state in self._state_names(game):
             # only check that it is one: there may be hundreds
-            _read_state(game.state_file(state), 1)
+            read_state(game.state_file(state), 1)
         self._check_write()
 
     def open(self, host: Host) -> None:
@@ -61,10 +62,10 @@ class RetroEmulator(CatalogConsole, version=2, renamed_outputs={1: {"done": "ter
         if not isinstance(self.game, str):
             host.say(f"plays {game.name}")
         self.data = stable_retro.data.GameData()
-        self.emulator = _start_emulator(game)
+        self.emulator = start_emulator(game)
         self.emulator.configure_data(self.data)
         self.emulator.step()
-        self._load_data(game)
+        load_data(self.data, game)
 
         # its pad and its rules
         system = stable_retro.get_romfile_system(str(game.rom))
@@ -82,7 +83,7 @@ class RetroEmulator(CatalogConsole, version=2, renamed_outputs={1: {"done": "ter
         for name in names:
             file = game.state_file(name)
             hashes[name] = hash_file(file)
-            self._starts[name] = _read_state(file)
+            self._starts[name] = read_state(file)
         if not self._starts:
             hashes = {"power-on": ""}
             self._starts = {"power-on": self.emulator.get_state()}
@@ -179,20 +180,6 @@ class RetroEmulator(CatalogConsole, version=2, renamed_outputs={1: {"done": "ter
         self._shown = ConsoleOutput(**{**shown, "frame": lambda: shown["frame"]})
         self.scenario.restart(shown["variables"])
 
-    def _load_data(self, game: Game) -> None:
-        """Let stable-retro read the game's data.json and scenario. Raises GameError."""
-        files = (game.data / "data.json", game.data / "scenario.json")
-        for file in files:
-            read_json(file)  # JSON that is nested too deeply would crash the process in there
-        try:
-            loaded = self.data.load(*map(str, files))
-        except RuntimeError as error:
-            raise GameError(
-                f"{game.data}: data.json or scenario.json cannot be read: {error}"
-            ) from None
-        if not loaded:
-            raise GameError(f"{game.data}: data.json or scenario.json cannot be read")
-
     def _read_scenario(self, game: Game) -> Scenario:
         """Make the scenario, which judges each frame, and try it. Raises GameError."""
         path = game.data / "scenario.json"
@@ -217,17 +204,7 @@ class RetroEmulator(CatalogConsole, version=2, renamed_outputs={1: {"done": "ter
             raise GameError(f"{name!r} is not a save state of this game's console")
 
     def _screen(self) -> np.ndarray:
-        screen: np.ndarray = self.emulator.get_screen()
-        x, y, width, height = self.data.crop_info(0)
-        if x or y or width or height:
-            bottom = y + height if height else None
-            right = x + width if width else None
-            screen = screen[y:bottom, x:right]
-        turns = int(self.emulator.get_rotation()) % 4
-        if turns:
-            screen = np.ascontiguousarray(np.rot90(screen, turns))
-        screen.flags.writeable = False
-        return screen
+        return read_screen(self.emulator, self.data)
 
     def _hold(self, player: int, pad: tuple[str, ...] | None) -> None:
         self._held[player] = pad
@@ -256,7 +233,37 @@ class RetroEmulator(CatalogConsole, version=2, renamed_outputs={1: {"done": "ter
         return np.frombuffer(packed, "<f8").reshape(-1, self._wide)
 
 
-def _start_emulator(game: Game) -> Any:
+def load_data(data: Any, game: Game) -> None:
+    """Let stable-retro read the game's data.json and scenario. Raises GameError."""
+    files = (game.data / "data.json", game.data / "scenario.json")
+    for file in files:
+        read_json(file)  # JSON that is nested too deeply would crash the process in there
+    try:
+        loaded = data.load(*map(str, files))
+    except RuntimeError as error:
+        raise GameError(
+            f"{game.data}: data.json or scenario.json cannot be read: {error}"
+        ) from None
+    if not loaded:
+        raise GameError(f"{game.data}: data.json or scenario.json cannot be read")
+
+
+def read_screen(emulator: Any, data: Any) -> np.ndarray:
+    """Return the screen of stable-retro's emulator, cropped and turned as the game's data says."""
+    screen: np.ndarray = emulator.get_screen()
+    x, y, width, height = data.crop_info(0)
+    if x or y or width or height:
+        bottom = y + height if height else None
+        right = x + width if width else None
+        screen = screen[y:bottom, x:right]
+    turns = int(emulator.get_rotation()) % 4
+    if turns:
+        screen = np.ascontiguousarray(np.rot90(screen, turns))
+    screen.flags.writeable = False
+    return screen
+
+
+def start_emulator(game: Game) -> Any:
     """Return stable-retro's emulator with the game's ROM. Raises GameError."""
     import stable_retro
 
@@ -273,7 +280,7 @@ def _start_emulator(game: Game) -> Any:
         raise GameError(f"the emulator cannot start {game.rom}: {error}") from None
 
 
-def _read_state(path: Path, maximum: int = _LARGEST_STATE + 1) -> bytes:
+def read_state(path: Path, maximum: int = _LARGEST_STATE + 1) -> bytes:
     """Unpack up to `maximum` bytes of a save state.
 
     Raises GameError if it cannot be read, or is too large.

@@ -128,7 +128,7 @@ class Variable(Node, category="control"):
     Out:        the value of the one called `name`
     """
 
-    name: str = widget(doc="the variable's name in the game's data.json")
+    name: str = widget(names="variable", doc="the variable's name in the game's data.json")
 
     def tick(self, variables: Variables) -> Number:
         try:

@@ -5,6 +5,7 @@ from the variables of the Street Fighter II map.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Annotated, Final, Literal, NamedTuple
 
@@ -230,9 +231,17 @@ def _move_numbers() -> dict[str, Callable[[Fight, Fight], float]]:
     """Return the numbers that say whether a fighter makes a certain move."""
     numbers: dict[str, Callable[[Fight, Fight], float]] = {}
     for move in range(1, MOVES + 1):
-        numbers[f"own_move_{move}"] = lambda before, now, move=move: now.own_move == move
-        numbers[f"enemy_move_{move}"] = lambda before, now, move=move: now.enemy_move == move
+        numbers[f"own_move_{move}"] = partial(_makes_own_move, move)
+        numbers[f"enemy_move_{move}"] = partial(_makes_enemy_move, move)
     return numbers
+
+
+def _makes_own_move(move: int, before: Fight, now: Fight) -> float:
+    return now.own_move == move
+
+
+def _makes_enemy_move(move: int, before: Fight, now: Fight) -> float:
+    return now.enemy_move == move
 
 
 _ATTACKING: Final = "attacking", "using a special"

@@ -97,7 +97,7 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
     brain: FighterColors
     data: str = widget(rebuild=True, doc="the name of the data set")
     name: str = widget(rebuild=True, doc="the name of the training and of its policy")
-    game: str = widget(default="", rebuild=True, doc="of the data set; empty: any")
+    game: str = widget(default="", rebuild=True, names="game", doc="of the data set; empty: any")
 
     turn: bool = widget(default=True, rebuild=True, doc="as in FighterMask")
     pictures: int = widget(

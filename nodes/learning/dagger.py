@@ -72,7 +72,10 @@ class DaggerRounds(Register, category="learning", collects=True, terminal="finis
         doc="a workflow in which a policy `head` plays in a console `console`",
     )
     states: tuple[str, ...] = widget(
-        default=("validation/Level6.*",), rebuild=True, doc="the states of the validation matches"
+        default=("validation/Level6.*",),
+        rebuild=True,
+        names="state",
+        doc="the states of the validation matches",
     )
     rounds: int = widget(default=4, min=1, max=1000, rebuild=True, doc="the most rounds after 0")
     stop_after: int = widget(

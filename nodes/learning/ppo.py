@@ -194,9 +194,15 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         self._games: Games | None = None
         self._monitor: LineFile | None = None
         self._events = curves.Events(self._folder / "events")
-        given = Preset(self.rate, self.steps, self.batch, self.epochs, self.entropy, self.clip)
-        values = [own or usual for own, usual in zip(given, PRESETS[self.preset], strict=True)]
-        self._preset = Preset(*values)
+        preset = PRESETS[self.preset]
+        self._preset = Preset(
+            rate=self.rate or preset.rate,
+            steps=self.steps or preset.steps,
+            batch=self.batch or preset.batch,
+            epochs=self.epochs or preset.epochs,
+            entropy=self.entropy or preset.entropy,
+            clip=self.clip or preset.clip,
+        )
 
     def reset(self, episode: Episode) -> None:
         self.now = PPOLearning(ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, False)
@@ -361,7 +367,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
             self._preset.steps * self.environments,
             callback=self._on_decisions,
             reset_num_timesteps=False,
-            log_interval=None,
+            log_interval=2,  # never: this call is one update
         )
         if self._host.stopping:
             return False

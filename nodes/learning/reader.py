@@ -59,7 +59,7 @@ class SampleReader(Register, category="learning", terminal="over"):
 
     brain: ActionTable
     name: str = widget(rebuild=True, doc="the name of the data set")
-    game: str = widget(default="", rebuild=True, doc="of the data set; empty: any")
+    game: str = widget(default="", rebuild=True, names="game", doc="of the data set; empty: any")
     pictures: int = widget(
         default=1,
         min=1,

@@ -16,6 +16,7 @@ from server.http.clients import Clients
 from server.http.digests import Digests
 from server.http.editor_files import EditorFiles, built_editor
 from server.http.folders import DataFolders
+from server.http.games import Games
 from server.http.guard import add_headers, guard, is_loopback
 from server.http.history import History
 from server.http.http_errors import REQUEST_TIMEOUT, answer_errors
@@ -79,6 +80,7 @@ def make_app(settings: ServiceSettings, registry: Registry) -> web.Application:
         System(),
         WorkflowFiles(folders, clients.files_changed),
         BrainFiles(folders, registry, digests, clients.files_changed),
+        Games(),
         Sharing(folders, types, clients.files_changed),
         Pictures(folders),
         RunRoutes(runs, history, types, folders),

@@ -279,6 +279,7 @@ def _widget(widget: Widget) -> dict[str, Any]:
         "max": widget.max,
         "doc": widget.doc,
         "rebuild": widget.rebuild,
+        "names": widget.names,
     }
 
 

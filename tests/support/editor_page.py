@@ -85,6 +85,14 @@ class EditorPage:
         )
         return x, y
 
+    def part(self, node: str, widget: str | None = None) -> Point:
+        """The middle of a widget on a node, or of its brain."""
+        part = {"part": "widget", "name": widget} if widget else {"part": "brain"}
+        x, y, width, height = self.ask(
+            f"editor.board.partBox({json.dumps(node)}, {json.dumps(part)})"
+        )
+        return x + width / 2, y + height / 2
+
     def at(self, x: float, y: float) -> Point:
         """A point of the canvas, in pixels from its corner."""
         box = self.page.locator("#board").bounding_box()

@@ -8,89 +8,27 @@ import itertools
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
-from playwright.sync_api import APIResponse, Browser, FloatRect, Route, expect, sync_playwright
+from PIL import Image, ImageChops
+from playwright.sync_api import APIResponse, Browser, FloatRect, Route, expect
 
 from tests.support.command import Command
 from tests.support.editor_page import EditorPage, editor
 from tests.support.paths import DATA, ROOT
 from tests.support.service_fixtures import serving
 
-expect.set_options(timeout=60_000)  # a busy machine is no fault
-
+VIEW = "editor.board.view.area"
 HOSTILE = (
     '<img src=x onerror="globalThis.pwned=1"><script>globalThis.pwned=1</script>'
     "\"'`${globalThis.pwned=1}javascript:pwned=1"
 )
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    chromium = (
-        shutil.which("chromium")
-        or shutil.which("chromium-browser")
-        or shutil.which("google-chrome")
-    )
-    assert chromium, "Chromium is missing, which tests the editor: apt-get install chromium"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def screenshots() -> Path | None:
-    """Where screenshots are kept: $SCREENSHOTS; without it none are taken."""
-    if "SCREENSHOTS" not in os.environ:
-        return None
-    folder = Path(os.environ["SCREENSHOTS"])
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("data")
-
-
-@pytest.fixture(scope="module")
-def address(data: Path) -> Iterator[str]:
-    assert (ROOT / "web/dist/index.html").is_file(), (
-        "The editor is not built: pip install --editable ."
-    )
-    command = [
-        sys.executable, "-m", "server", "serve", "--port", "0", "--json", "--data", str(data),
-    ]  # fmt: skip
-    server = subprocess.Popen(
-        command,
-        cwd=data,
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    try:
-        assert server.stdout
-        yield json.loads(server.stdout.readline())["address"]
-    finally:
-        server.send_signal(signal.SIGINT)
-        server.communicate(timeout=30)
-
-
-@pytest.fixture
-def page(browser: Browser, address: str) -> Iterator[EditorPage]:
-    with editor(browser, address) as page:
-        yield page
-        assert page.troubles == []
 
 
 def test_wire_an_agent_with_the_mouse_run_it_save_it_and_run_it_headless(
@@ -288,15 +226,65 @@ def test_groups_mute_and_bypass(page: EditorPage) -> None:
     ]
 
 
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_mute_and_bypass_look_different(
+    browser: Browser, address: str, screenshots: Path | None, theme: str
+) -> None:
+    with editor(browser, address, color_scheme=theme) as page:
+        page.start_with("airstriker_pixels")
+        for scale in (1.0, 0.38):
+            page.ask(f"editor.board.zoom({scale} / editor.board.view.scale)")
+            page.ask("editor.board.centre(editor.board.boxes.get('small'))")
+            looks = {}
+            for key, mode in (("", None), ("m", "mute"), ("b", "bypass")):
+                page.select("small")
+                if key:
+                    page.press(key)
+                page.deselect()
+                assert page.workflow["nodes"]["small"].get("mode") == mode
+                looks[mode] = _look_of(page, "small")
+            for one, other in itertools.combinations(looks, 2):
+                changed = _share_of_changed_pixels(looks[one], looks[other])
+                assert changed > 0.1, (scale, one, other, changed)
+            if screenshots is not None:
+                for mode, look in looks.items():
+                    look.save(screenshots / f"mode-{mode or 'run'}-{theme}-{scale}.png")
+            page.press("Control+z")
+            page.press("Control+z")
+
+
+def _look_of(page: EditorPage, node: str) -> Image.Image:
+    """A picture of a node as it is painted now."""
+    page.page.mouse.move(*page.at(10, 10))
+    page.ask("editor.board.redraw()")
+    two_frames = "(done) => requestAnimationFrame(() => requestAnimationFrame(done))"
+    page.page.evaluate(f"() => new Promise({two_frames})")
+    x, y, width, height = page.ask(
+        "((box) => [...editor.board.toClient(box), "
+        "box[2] * editor.board.view.scale, box[3] * editor.board.view.scale])"
+        f"(editor.board.boxes.get('{node}'))"
+    )
+    clip = FloatRect(x=x, y=y, width=width, height=height)
+    return Image.open(io.BytesIO(page.page.screenshot(clip=clip))).convert("RGB")
+
+
+def _share_of_changed_pixels(one: Image.Image, other: Image.Image) -> float:
+    """The share of pixels that differ visibly."""
+    difference = ImageChops.difference(one, other).convert("L")
+    counts = difference.histogram()
+    return sum(counts[8:]) / sum(counts)
+
+
 def test_an_agent_is_wired_with_the_keyboard_alone(page: EditorPage) -> None:
     page.start_with("")
     for type_ in ("retro", "scripted"):
         page.press("a")
         page.choose(type_)
-    page.page.locator('[data-tab="list"]').focus()
-    page.page.keyboard.press("Enter")
-    page.page.locator(".node-list li").last.focus()
+    page.press("l")
+    items = page.page.locator(".node-list li")
+    expect(items.last).to_be_focused()  # the one that was added last is selected
     page.page.keyboard.press("ArrowUp")
+    expect(items.first).to_be_focused()
     page.page.keyboard.press("ArrowDown")
     page.page.keyboard.press("Enter")
     page.page.get_by_label("variables comes from").select_option("retro_emulator.variables")
@@ -308,6 +296,55 @@ def test_an_agent_is_wired_with_the_keyboard_alone(page: EditorPage) -> None:
     expect(last).to_have_attribute(
         "aria-label", "scripted_fighter, ScriptedFighter, variables from retro_emulator"
     )
+    last.focus()
+    page.page.keyboard.press("l")
+    expect(last).not_to_be_visible()
+    expect(page.page.locator("#board")).to_be_focused()
+
+
+def test_nodes_that_are_added_with_the_keyboard_lie_beside_each_other(page: EditorPage) -> None:
+    page.start_with("")
+    for type_ in ("retro", "scripted", "grayscale", "grayscale", "resize", "preview"):
+        page.press("a")
+        page.choose(type_)
+    page.page.locator('[data-tab="nodes"]').click()
+    page.page.get_by_label("Filter node types").fill("score")
+    page.page.get_by_label("Filter node types").press("Tab")
+    page.page.keyboard.press("Enter")
+    boxes = page.ask("[...editor.board.boxes.values()].map((box) => [...box])")
+    assert len(boxes) == 7
+    for one, other in itertools.combinations(boxes, 2):
+        assert _are_apart(one, other)
+    # the last one is in view
+    assert _is_within(page.ask("[...editor.board.boxes.get('score')]"), page.ask(VIEW))
+
+
+def test_a_large_workflow_opens_at_a_scale_that_can_be_read(
+    page: EditorPage, screenshots: Path | None
+) -> None:
+    page.start_with("sf2")
+    assert page.ask("editor.board.view.scale") == pytest.approx(0.6)
+    # it begins in the upper left, with the console
+    left, top, _, _ = page.ask(VIEW)
+    boxes = page.ask("[...editor.board.boxes.values()].map((box) => [...box])")
+    assert left < min(box[0] for box in boxes)
+    assert top < min(box[1] for box in boxes)
+    assert _is_within(page.ask("[...editor.board.boxes.get('console')]"), page.ask(VIEW))
+    if screenshots is not None:
+        page.page.screenshot(path=screenshots / "sf2-opened.png")
+    page.page.reload()
+    page.ready()
+    assert page.ask("editor.board.view.scale") == pytest.approx(0.6)
+    # everything is one key away, and a small workflow is shown whole
+    page.press("f")
+    assert page.ask("editor.board.view.scale") < 0.5
+    page.page.locator('[data-tab="files"]').click()
+    page.page.get_by_role("button", name="Examples").click()
+    page.start_with("duel_expert")
+    page.until("editor.workflow.nodes.fighter !== undefined")
+    page.page.locator('[data-tab="files"]').click()
+    for box in page.ask("[...editor.board.boxes.values()].map((box) => [...box])"):
+        assert _is_within(box, page.ask(VIEW))
 
 
 def test_a_stale_save_is_refused_and_shows_what_changed(
@@ -690,7 +727,7 @@ def test_a_number_out_of_range_is_refused_in_words(page: EditorPage) -> None:
 def test_a_new_workflow_begins_at_full_size(page: EditorPage) -> None:
     scale = "editor.board.toClient([1, 0])[0] - editor.board.toClient([0, 0])[0]"
     page.start_with("sf2")
-    assert page.ask(scale) < 0.6
+    assert page.ask(scale) < 0.7
     page.page.locator('[data-tab="files"]').click()
     page.page.get_by_role("button", name="New workflow").click()
     page.until("Object.keys(editor.workflow.nodes).length === 0")
@@ -802,6 +839,7 @@ def test_a_worker_killed_in_mid_run_is_a_failed_run_in_words_and_the_next_one_pl
         editor(browser, server.address) as page,
     ):
         page.start_with("duel_expert")
+        page.until("editor.board.startPicture('console')")  # drawn in a child process as well
         page.page.get_by_role("button", name="Run", exact=True).click()
         page.frames("console", at_least=5)
         first = page.ask("session.run.id")
@@ -909,7 +947,7 @@ def test_a_moment_of_a_running_game_is_saved_and_begun_from(
             page.page.get_by_role("button", name="Pause").click()
             page.until("session.run?.state === 'paused'")
         answers = {
-            "mine": "Saved. Write mine into states to start from it.",
+            "mine": "Saved. Choose mine in states to start from it.",
             " mine ": "is there already",
             "a/b": "'a/b'",
         }
@@ -1055,6 +1093,13 @@ CUT = """() => [...document.querySelectorAll('body *')].filter((element) => {
 }).map((element) => element.outerHTML.slice(0, 120))"""
 
 
+PICTURES_LOADED = """(images) => images.length > 0 && [...images].every((image) => {
+    const { top, bottom } = image.getBoundingClientRect();
+    return bottom < 0 || top > innerHeight || image.naturalWidth > 0;
+})"""
+"""Whether all pictures in the window are loaded."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("theme", ["dark", "light"])
 @pytest.mark.parametrize("size", SIZES)
@@ -1088,6 +1133,11 @@ def test_screenshots(
         expect(page.status).to_contain_text("Stopped")
         picture("inspector")
         page.page.locator('[data-tab="list"]').click()
+        page.select("console")
+        page.page.locator("#inspector").get_by_role("combobox", name="states").click()
+        page.until(f"({PICTURES_LOADED})(document.querySelectorAll('.choice img'))")
+        picture("states")
+        page.page.keyboard.press("Escape")
         page.deselect()
         x, y = page.node("score")
         page.drag(page.socket("console.frame", "out"), (x - 60, y + 150))
@@ -1125,12 +1175,21 @@ def test_in_a_shipped_workflow_no_node_lies_on_another(page: EditorPage) -> None
         boxes = page.ask("[...editor.board.boxes.values()].map((box) => [...box])")
         assert len(boxes) == len(nodes)
         for one, other in itertools.combinations(boxes, 2):
-            apart = [
-                one[axis] + one[axis + 2] <= other[axis]
-                or other[axis] + other[axis + 2] <= one[axis]
-                for axis in (0, 1)
-            ]
-            assert any(apart), (file.stem, one, other)
+            assert _are_apart(one, other), (file.stem, one, other)
+
+
+def _is_within(box: list[float], outer: list[float]) -> bool:
+    starts = all(box[axis] >= outer[axis] for axis in (0, 1))
+    return starts and all(
+        box[axis] + box[axis + 2] <= outer[axis] + outer[axis + 2] for axis in (0, 1)
+    )
+
+
+def _are_apart(one: list[float], other: list[float]) -> bool:
+    for axis in (0, 1):
+        if one[axis] + one[axis + 2] <= other[axis] or other[axis] + other[axis + 2] <= one[axis]:
+            return True
+    return False
 
 
 def test_the_graph_of_the_fighter_can_be_read(

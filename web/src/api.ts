@@ -1,6 +1,7 @@
 /** The client of the server's HTTP interface. Error messages are sentences for users. */
 
 import type { NodeType } from "./model/catalog";
+import type { GameInfo } from "./model/choices";
 import type { Linking } from "./model/compatibility";
 import type { Json } from "./model/json";
 import { type Workflow, workflowFromJson } from "./model/workflow";
@@ -216,6 +217,12 @@ export const api = {
     request(`${userdata("workflows", from)}/move/${encodeURIComponent(`workflows/${to}`)}`, {
       method: "POST",
     }),
+
+  games: () => json<string[]>("/games"),
+  game: (name: string) => json<GameInfo>(`/games/${encodeURIComponent(name)}`),
+  /** Return the address of the picture of a save state, of the first one that a pattern selects, or of the default one (""). */
+  picture: (game: string, state: string) =>
+    `api/games/${encodeURIComponent(game)}/picture?state=${encodeURIComponent(state)}`,
 
   brains: () => json<BrainInfo[]>("/brains"),
   uploadBrain(blob: File): Promise<UploadedBrain> {

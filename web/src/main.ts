@@ -11,6 +11,7 @@ import { type Command, listenForKeys } from "./editor/commands";
 import { Editor, type EditorCallbacks } from "./editor/editor";
 import { Files } from "./editor/files";
 import { Session } from "./editor/session";
+import { StartPictures } from "./editor/start_pictures";
 import { Catalog } from "./model/catalog";
 import { makeCommands } from "./ui/actions";
 import { button, h, icon } from "./ui/dom";
@@ -77,7 +78,7 @@ async function start(): Promise<void> {
     palette: () => {
       const { left, top, width, height } = canvas.getBoundingClientRect();
       const client = [left + width / 2 - 210, top + height / 4] as const;
-      openPalette(editor, editor.board.fromClient(client), client, null);
+      openPalette(editor, null, client, null);
     },
   });
   listenForKeys(commands);
@@ -96,6 +97,10 @@ async function start(): Promise<void> {
     panel.renderFiles();
   };
   session.on((what) => what === "brains" && void loadBrains());
+  const pictures = new StartPictures(editor);
+  session.on((what) => {
+    if (what === "games") void editor.games.load().then(() => pictures.update());
+  });
   new ResizeObserver(resize).observe(stage);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     applyTheme();
@@ -104,7 +109,7 @@ async function start(): Promise<void> {
 
   resize();
   const wasThere = editor.document.restore();
-  editor.board.fit();
+  editor.board.showOpened();
   if (editor.document.run) session.follow(editor.document.run);
   inspector.render(true);
   void loadBrains();

@@ -63,6 +63,7 @@ const widget = (schema: NodeType["widgets"][string]["schema"], value: string | n
   default: value,
   required: false,
   doc: "",
+  names: null,
 });
 
 export const TYPES: readonly NodeType[] = [

@@ -114,9 +114,9 @@ def fight_vector() -> MadeBrain:
     return MadeBrain(numbers, "Street Fighter II and Duel: a fight in 21 numbers")
 
 
-def duel_vector() -> MadeBrain:
-    """Make the list of numbers for a policy of Duel: only those that a picture shows as well, the
-    distance in steps of 12 pixels, because the reach of a move ends at a pixel.
+def duel_numbers() -> list[tuple[str, float, float]]:
+    """Return numbers for a policy of Duel, with middle and scale: only those that a picture shows
+    as well, the distance in steps of 12 pixels, because the reach of a move ends at a pixel.
     """
     numbers: list[tuple[str, float, float]] = []
     for middle in range(16, 260, 12):
@@ -137,7 +137,12 @@ def duel_vector() -> MadeBrain:
             numbers.append((f"{side}_{status}", 0, 1))
         for move in range(1, MOVES + 1):
             numbers.append((f"{side}_move_{move}", 0, 1))
-    names, middles, scales = zip(*numbers, strict=True)
+    return numbers
+
+
+def duel_vector() -> MadeBrain:
+    """Make the list of `duel_numbers`."""
+    names, middles, scales = zip(*duel_numbers(), strict=True)
     brain = FightVectorBrain(
         names=names,
         middle=np.array(middles, np.float32),

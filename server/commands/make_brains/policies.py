@@ -11,7 +11,7 @@ from nodes.policies.baselines import ReflexBrain
 from nodes.policies.network import PolicyHeadBrain
 from nodes.policies.vector import VectorPolicyBrain
 from nodes.vision.frames import FrameStackBrain
-from server.commands.make_brains.fighting import duel_vector
+from server.commands.make_brains.fighting import duel_numbers
 from server.commands.make_brains.made_brain import MadeBrain
 
 
@@ -62,8 +62,7 @@ def fight_untrained() -> MadeBrain:
 
 def duel_untrained() -> MadeBrain:
     """Make an untrained network from the numbers of a fight in Duel to the actions of sf2."""
-    numbers = len(duel_vector().brain.names)
-    return MadeBrain(_untrained_policy(numbers), "Duel in numbers: untrained")
+    return MadeBrain(_untrained_policy(len(duel_numbers())), "Duel in numbers: untrained")
 
 
 def _untrained_policy(numbers: int) -> VectorPolicyBrain:

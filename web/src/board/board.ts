@@ -17,6 +17,7 @@ import { same } from "../model/json";
 import type { Box, Link, Point, Workflow } from "../model/workflow";
 import {
   groupsOf,
+  isWithin,
   links,
   modeOf,
   nameOf,
@@ -31,6 +32,10 @@ import { type BoardContext, BoardGroup, BoardNode, snap } from "./node";
 
 /** Space below the nodes for backward links. */
 const LANE = 48;
+/** The least scale at which a workflow is opened: sockets, widgets and pictures can be read. */
+const READABLE_SCALE = 0.6;
+/** Distance of a workflow that is larger than the view from its left and upper edge, in pixels. */
+const OPENED_MARGIN = 56;
 
 export class Board {
   readonly #graph = new LGraph();
@@ -38,7 +43,12 @@ export class Board {
   readonly #nodes = new Map<string, BoardNode>();
   readonly #context: BoardContext;
   #workflow: Workflow | null = null;
-  #annotations: NodeAnnotations = { run: new Map(), faults: new Map(), values: new Map() };
+  #annotations: NodeAnnotations = {
+    run: new Map(),
+    faults: new Map(),
+    values: new Map(),
+    pictures: new Map(),
+  };
   /** The view after the last `fit`. */
   #fitted: object | null = null;
   readonly #allowedLinks = new Map<string, boolean>();
@@ -307,6 +317,7 @@ export class Board {
       },
       isDimmed: (port, side) =>
         dragged !== null && !this.#isCompatible(dragged, node.name, port.name, side),
+      picture: this.#annotations.pictures.get(node.name) ?? null,
       outputValue: (output) => this.#annotations.values.get(`${node.name}.${output}`) ?? null,
     };
   }
@@ -398,6 +409,11 @@ export class Board {
     return this.#nodes.get(id)?.givenWidth;
   }
 
+  /** Return the address of the picture that a screen shows until a run sends one; null if there is none. */
+  startPicture(id: string): string | null {
+    return this.#annotations.pictures.get(id)?.src ?? null;
+  }
+
   screens(): readonly { id: string; box: Box }[] {
     return [...this.#nodes.values()].flatMap((node) => {
       const { screen } = node.parts;
@@ -421,6 +437,18 @@ export class Board {
     return node && port
       ? this.toClient([node.pos[0] + (side === "in" ? 0 : node.parts.width), node.pos[1] + port.y])
       : null;
+  }
+
+  /** Return the box of a widget or a brain on the page; null if it is not shown on the node. */
+  partBox(id: string, part: { part: "widget"; name: string } | { part: "brain" }): Box | null {
+    const node = this.#nodes.get(id);
+    const row =
+      part.part === "widget" ? node?.parts.rows.find(({ name }) => name === part.name) : undefined;
+    const top = part.part === "brain" ? node?.parts.brain?.y : row && row.y - 12;
+    if (!node || top === undefined) return null;
+    const [x, y] = this.toClient([node.pos[0] + 8, node.pos[1] + top]);
+    const { scale } = this.view;
+    return [x, y, (node.parts.width - 16) * scale, 24 * scale];
   }
 
   get view(): { scale: number; offset: Point; area: Box } {
@@ -457,6 +485,14 @@ export class Board {
     this.redraw();
   }
 
+  /** Centre the view on a node unless it shows all of it. */
+  reveal(id: string): void {
+    const box = this.boxes.get(id);
+    if (!box || isWithin(box, this.view.area)) return;
+    const [x, y, width, height] = box;
+    this.centre([x + width / 2, y + height / 2]);
+  }
+
   zoom(factor: number): void {
     const { left, top, width, height } = this.element.getBoundingClientRect();
     this.#canvas.ds.changeScale(this.#canvas.ds.scale * factor, [
@@ -474,10 +510,7 @@ export class Board {
       this.redraw();
       return;
     }
-    const left = Math.min(...boxes.map(([x]) => x));
-    const top = Math.min(...boxes.map(([, y]) => y));
-    const width = Math.max(...boxes.map(([x, , w]) => x + w)) - left;
-    const height = Math.max(...boxes.map(([, y, , h]) => y + h)) - top;
+    const [left, top, width, height] = boundsOf(boxes);
     const ratio = window.devicePixelRatio || 1;
     const [viewWidth, viewHeight] = [this.element.width / ratio, this.element.height / ratio];
     const scale = Math.min(1, (viewWidth - 112) / width, (viewHeight - 64) / (height + LANE));
@@ -486,6 +519,18 @@ export class Board {
     this.#fitted = ids?.length
       ? null
       : { scale: this.#canvas.ds.scale, offset: [...this.#canvas.ds.offset] };
+  }
+
+  /** Show a workflow that was just opened: all of it if it can be read then, or else its upper left part. */
+  showOpened(): void {
+    this.fit();
+    const { ds } = this.#canvas;
+    if (ds.scale >= READABLE_SCALE || this.boxes.size === 0) return;
+    ds.scale = READABLE_SCALE;
+    const [left, top, width, height] = boundsOf([...this.boxes.values()]);
+    const { area } = this.view;
+    this.centre([startOrMiddle(left, width, area[2]), startOrMiddle(top, height + LANE, area[3])]);
+    this.#fitted = null;
   }
 
   /** Listen for clicks on widgets and brains of nodes. */
@@ -503,16 +548,26 @@ export class Board {
           return;
         pointer.onClick = (up) => {
           select?.(up);
-          const y =
-            part.part === "brain"
-              ? node.parts.brain!.y
-              : node.parts.rows.find((row) => row.name === part.name)!.y - 12;
-          const [x0, y0] = this.toClient([node.pos[0] + 8, node.pos[1] + y]);
-          const { scale } = this.view;
-          this.events.part(node.name, part, [x0, y0, (node.parts.width - 16) * scale, 24 * scale]);
+          this.events.part(node.name, part, this.partBox(node.name, part)!);
         };
       },
       true,
     );
   }
+}
+
+/** Return the smallest box around all boxes. */
+function boundsOf(boxes: readonly Box[]): Box {
+  const left = Math.min(...boxes.map(([x]) => x));
+  const top = Math.min(...boxes.map(([, y]) => y));
+  const right = Math.max(...boxes.map(([x, , w]) => x + w));
+  const bottom = Math.max(...boxes.map(([, y, , h]) => y + h));
+  return [left, top, right - left, bottom - top];
+}
+
+/** Return the middle of a view along one axis that shows all of an extent, or else its start. */
+function startOrMiddle(start: number, length: number, view: number): number {
+  const margin = OPENED_MARGIN / READABLE_SCALE;
+  if (length + 2 * margin <= view) return start + length / 2;
+  return start - margin + view / 2;
 }

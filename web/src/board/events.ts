@@ -59,4 +59,6 @@ export interface NodeAnnotations {
   readonly run: ReadonlyMap<string, NodeStatus>;
   readonly faults: ReadonlyMap<string, string>;
   readonly values: ReadonlyMap<string, string>;
+  /** The pictures on screens until a run sends one. */
+  readonly pictures: ReadonlyMap<string, HTMLImageElement>;
 }

@@ -1,7 +1,7 @@
 /** Painting of nodes, groups and sockets, independent of litegraph. */
 
 import { type Input, labelOf } from "../model/catalog";
-import type { Mode } from "../model/workflow";
+import type { Box, Mode } from "../model/workflow";
 import { HEADER, type NodeShape, type Port, ROW, valueText } from "./shape";
 import { FONT, labelColour, type Theme } from "./theme";
 
@@ -32,6 +32,8 @@ export interface NodeAppearance {
   readonly isLinked: (port: Port, side: "in" | "out") => boolean;
   /** True for sockets that do not fit the link that is being dragged. */
   readonly isDimmed: (port: Port, side: "in" | "out") => boolean;
+  /** The picture on its screen until a run sends one. */
+  readonly picture: HTMLImageElement | null;
   readonly outputValue: (output: string) => string | null;
 }
 
@@ -40,8 +42,13 @@ const RADIUS = 10;
 /** Of the bar of progress, at the lower end of the header. */
 const PROGRESS_HEIGHT = 3;
 const SCREEN_BACKGROUND = "#0b0c10";
+const SCREEN_TEXT = "#8a92a1";
 /** Below this scale, only name and state are painted. */
 const DETAIL_SCALE = 0.42;
+/** Of the lines over a muted node, and from one to the next. */
+const HATCH_WIDTH = 4;
+const HATCH_STEP = 14;
+const MODE_TAGS = { run: "", mute: "muted", bypass: "bypassed" } as const;
 /** Below that scale, the symbol of the state is larger by this factor. */
 const FAR_STATE_SCALE = 2;
 
@@ -53,7 +60,6 @@ export function paintNode(
   scale: number,
 ): void {
   ctx.save();
-  if (appearance.mode !== "run") ctx.globalAlpha = appearance.mode === "mute" ? 0.42 : 0.62;
   if (shape.reroute) paintReroute(ctx, shape, appearance, theme);
   else {
     paintBody(ctx, shape, appearance, theme, scale);
@@ -87,12 +93,18 @@ function paintBody(
     ctx.fillRect(0, HEADER - PROGRESS_HEIGHT, width * appearance.progress, PROGRESS_HEIGHT);
   }
   if (registerArea) paintRegisterArea(ctx, width, registerArea, theme);
+  if (appearance.mode === "mute") paintHatching(ctx, width, height, theme);
+  if (appearance.mode === "bypass") paintTint(ctx, width, height, theme);
   ctx.restore();
   const hasFailed =
     appearance.fault !== null || appearance.state === "failed" || appearance.state === "lost";
   const isWaiting = appearance.state === "thinking" || appearance.state === "restarting";
   ctx.strokeStyle = theme.line;
   ctx.lineWidth = 1;
+  if (appearance.mode === "bypass") {
+    ctx.strokeStyle = theme.bypass;
+    ctx.lineWidth = 1.5;
+  }
   if (isWaiting) ctx.strokeStyle = theme.warn;
   if (hasFailed) {
     ctx.strokeStyle = theme.bad;
@@ -108,6 +120,28 @@ function paintBody(
   ctx.roundRect(-inset + 0.5, -inset + 0.5, width + 2 * inset - 1, height + 2 * inset - 1, RADIUS);
   ctx.stroke();
   ctx.setLineDash([]);
+}
+
+/** Paint the background of a muted node: hatched, as it delivers nothing. */
+function paintHatching(ctx: Context, width: number, height: number, theme: Theme): void {
+  ctx.globalAlpha = 0.6;
+  ctx.strokeStyle = theme.line;
+  ctx.lineWidth = HATCH_WIDTH;
+  ctx.beginPath();
+  for (let x = -height; x < width; x += HATCH_STEP) {
+    ctx.moveTo(x, height);
+    ctx.lineTo(x + height, 0);
+  }
+  ctx.stroke();
+  ctx.globalAlpha = 1;
+}
+
+/** Paint the background of a bypassed node: tinted, as something still passes through it. */
+function paintTint(ctx: Context, width: number, height: number, theme: Theme): void {
+  ctx.globalAlpha = theme.dark ? 0.16 : 0.1;
+  ctx.fillStyle = theme.bypass;
+  ctx.fillRect(0, 0, width, height);
+  ctx.globalAlpha = 1;
 }
 
 /** Paint the area of a register: inputs are latched on its left, outputs are emitted on its right. */
@@ -150,12 +184,14 @@ function paintFarNode(
   ctx.textBaseline = "middle";
   ctx.fillStyle = appearance.fault !== null ? theme.bad : theme.text;
   const y = screen ? (height + screen[1] + screen[3]) / 2 : height / 2;
-  ctx.fillText(truncate(ctx, appearance.title, width - 12), width / 2, y);
-  if (screen) {
-    ctx.fillStyle = SCREEN_BACKGROUND;
-    ctx.fillRect(...screen);
+  const title = truncate(ctx, appearance.title, width - 12);
+  ctx.fillText(title, width / 2, y);
+  if (appearance.mode === "mute") {
+    const half = ctx.measureText(title).width / 2;
+    strikeThrough(ctx, width / 2 - half, width / 2 + half, y, size);
   }
-  if (appearance.state === null && appearance.fault === null) return;
+  if (screen) paintScreen(ctx, screen, appearance.picture, false);
+  if (appearance.mode === "run" && appearance.state === null && appearance.fault === null) return;
   ctx.translate(HEADER / 2, HEADER / 2);
   ctx.scale(FAR_STATE_SCALE, FAR_STATE_SCALE);
   paintState(ctx, 0, 0, appearance, theme);
@@ -171,7 +207,14 @@ function paintDetails(
   ctx.textBaseline = "middle";
   paintState(ctx, 18, HEADER / 2, appearance, theme);
   let right = width - 12;
-  if (appearance.ms !== null) {
+  const tag = MODE_TAGS[appearance.mode];
+  if (tag) {
+    ctx.font = `600 11px ${FONT}`;
+    ctx.textAlign = "right";
+    ctx.fillStyle = appearance.mode === "bypass" ? theme.bypass : theme.muted;
+    ctx.fillText(tag, right, HEADER / 2 + 0.5);
+    right -= ctx.measureText(tag).width + 8;
+  } else if (appearance.ms !== null) {
     ctx.font = `500 11px ${FONT}`;
     ctx.textAlign = "right";
     ctx.fillStyle = theme.muted;
@@ -192,7 +235,9 @@ function paintDetails(
   ctx.fillStyle = theme.text;
   const title = truncate(ctx, appearance.title, right - 32);
   ctx.fillText(title, 32, HEADER / 2 + 0.5);
-  const used = 32 + ctx.measureText(title).width + 8;
+  const end = 32 + ctx.measureText(title).width;
+  if (appearance.mode === "mute") strikeThrough(ctx, 32, end, HEADER / 2 + 0.5, 13);
+  const used = end + 8;
   ctx.font = `400 11px ${FONT}`;
   if (appearance.subtitle && right - used > 40) {
     ctx.fillStyle = theme.faint;
@@ -204,17 +249,44 @@ function paintDetails(
   for (const row of shape.rows)
     paintRow(ctx, row.name, valueText(row.value), row.isSet, row.y, width, theme);
   if (shape.brain) paintBrain(ctx, shape.brain, width, theme);
-  if (shape.screen) {
-    const [x, y, w, h] = shape.screen;
-    ctx.fillStyle = SCREEN_BACKGROUND;
-    ctx.beginPath();
-    ctx.roundRect(x, y, w, h, 6);
-    ctx.fill();
-    ctx.fillStyle = "#5b6270";
+  if (shape.screen) paintScreen(ctx, shape.screen, appearance.picture, true);
+}
+
+/** Paint a screen without a live picture, with words if there is no other picture either. */
+function paintScreen(
+  ctx: Context,
+  [x, y, w, h]: Box,
+  picture: HTMLImageElement | null,
+  words: boolean,
+): void {
+  ctx.save();
+  ctx.fillStyle = SCREEN_BACKGROUND;
+  ctx.beginPath();
+  ctx.roundRect(x, y, w, h, 6);
+  ctx.fill();
+  if (picture) {
+    const scale = Math.min(w / picture.naturalWidth, h / picture.naturalHeight);
+    const [width, height] = [picture.naturalWidth * scale, picture.naturalHeight * scale];
+    ctx.clip();
+    ctx.imageSmoothingEnabled = false;
+    ctx.drawImage(picture, x + (w - width) / 2, y + (h - height) / 2, width, height);
+  } else if (words) {
+    ctx.fillStyle = SCREEN_TEXT;
     ctx.font = `400 12px ${FONT}`;
     ctx.textAlign = "center";
     ctx.fillText("no picture yet", x + w / 2, y + h / 2);
   }
+  ctx.restore();
+}
+
+/** Strike a text through that is `size` high. */
+function strikeThrough(ctx: Context, from: number, to: number, y: number, size: number): void {
+  ctx.strokeStyle = ctx.fillStyle;
+  ctx.lineWidth = Math.max(1, size / 10);
+  ctx.beginPath();
+  ctx.moveTo(from - 2, y);
+  ctx.lineTo(to + 2, y);
+  ctx.stroke();
 }
 
 function paintPhaseNames(ctx: Context, width: number, top: number, theme: Theme): void {
@@ -251,6 +323,20 @@ function paintState(
     ctx.lineTo(x, y + 0.6);
     ctx.moveTo(x, y + 3.2);
     ctx.lineTo(x, y + 3.3);
+    ctx.stroke();
+  } else if (appearance.mode === "mute") {
+    ctx.strokeStyle = theme.muted;
+    ctx.arc(x, y, 5, 0, Math.PI * 2);
+    ctx.moveTo(x - 3.5, y + 3.5);
+    ctx.lineTo(x + 3.5, y - 3.5);
+    ctx.stroke();
+  } else if (appearance.mode === "bypass") {
+    ctx.strokeStyle = theme.bypass;
+    ctx.moveTo(x - 6, y + 3);
+    ctx.quadraticCurveTo(x, y - 8, x + 5.5, y + 2);
+    ctx.moveTo(x + 6, y - 3);
+    ctx.lineTo(x + 5.5, y + 2.5);
+    ctx.lineTo(x + 0.5, y + 1.5);
     ctx.stroke();
   } else if (state === "running") {
     ctx.fillStyle = theme.good;
@@ -421,8 +507,10 @@ function paintReroute(
   appearance: NodeAppearance,
   theme: Theme,
 ): void {
+  if (appearance.mode === "mute") ctx.globalAlpha = 0.42;
   ctx.fillStyle = theme.node;
   ctx.strokeStyle = appearance.fault ? theme.bad : theme.line;
+  if (appearance.mode === "bypass") ctx.strokeStyle = theme.bypass;
   if (appearance.selected) ctx.strokeStyle = theme.accent;
   ctx.lineWidth = appearance.selected ? 2 : 1;
   ctx.beginPath();

@@ -15,6 +15,7 @@ export interface Theme {
   readonly good: string;
   readonly warn: string;
   readonly bad: string;
+  readonly bypass: string;
   readonly shadow: string;
 }
 
@@ -38,6 +39,7 @@ export function readTheme(): Theme {
     good: token("good"),
     warn: token("warn"),
     bad: token("bad"),
+    bypass: token("bypass"),
     shadow: token("shadow-colour"),
   };
 }

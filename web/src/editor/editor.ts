@@ -29,6 +29,7 @@ import type {
 import {
   brainFile,
   brainPin,
+  EMPTY,
   groupsOf,
   links,
   modeOf,
@@ -39,6 +40,7 @@ import {
 } from "../model/workflow";
 import { clearMessages, showMessage } from "../ui/overlay";
 import { OpenDocument } from "./document";
+import { Games } from "./games";
 
 const CHECK_MS = 150;
 const GROUP_PAD = 24;
@@ -58,6 +60,7 @@ type Topic = "document" | "selection" | "faults" | "linking";
 export class Editor {
   readonly document = new OpenDocument();
   readonly board: Board;
+  readonly games: Games;
   faults: readonly Fault[] = [];
   linking: Linking = UNKNOWN_LINKING;
   readonly #listeners = new Map<Topic, Set<() => void>>();
@@ -71,6 +74,7 @@ export class Editor {
     readonly catalog: Catalog,
     callbacks: EditorCallbacks,
   ) {
+    this.games = new Games(catalog);
     const events: BoardEvents = {
       moved: (places, groups) => this.#moved(places, groups),
       insert: (id, link) => this.insert(id, link),
@@ -178,11 +182,26 @@ export class Editor {
 
   // nodes
 
-  add(type: string, at: Point, set?: NodeEntry["set"]): string {
+  /** Add a node at a position; with null, in a free place near the middle of the view, and show it. */
+  add(type: string, at: Point | null, set?: NodeEntry["set"]): string {
     const id = edits.idFor(this.workflow, type);
-    this.document.commit(edits.addNode(this.workflow, id, { type, ...(set ? { set } : {}) }, at));
+    const entry = this.#newEntry(type, set);
+    const place = at ?? this.#freePosition(entry);
+    this.document.commit(edits.addNode(this.workflow, id, entry, place));
     this.board.select([id]);
+    if (at === null) this.board.reveal(id);
     return id;
+  }
+
+  #freePosition(entry: NodeEntry): Point {
+    const [, , width, height] = boxesOf({ ...EMPTY, nodes: { entry } }, this.catalog)[0]!;
+    const [left, top, viewWidth, viewHeight] = this.board.view.area;
+    const near: Point = [left + (viewWidth - width) / 2, top + (viewHeight - height) / 2];
+    return findFreePosition([[0, 0, width, height]], [...this.board.boxes.values()], near);
+  }
+
+  #newEntry(type: string, set = this.games.settingsOfNew(type)): NodeEntry {
+    return { type, ...(set ? { set } : {}) };
   }
 
   /** Add a node and link it to the dragged end of a link. This is a single step for undo. */
@@ -195,7 +214,7 @@ export class Editor {
     const added = edits.addNode(
       before,
       id,
-      { type },
+      this.#newEntry(type),
       isReroute(nodeType) ? [at[0] - 20, at[1] - 12] : [at[0], at[1] - 48],
     );
     const here = { node: id, socket: socket ?? "" };

@@ -84,7 +84,7 @@ export class Files {
   #show(workflow: Workflow, file: string | null, sha256: string | null, isSaved: boolean): void {
     this.editor.document.load(workflow, file, sha256, isSaved);
     this.editor.board.select([]);
-    this.editor.board.fit();
+    this.editor.board.showOpened();
   }
 
   /** Save the workflow. Return true if it was saved. */
@@ -172,7 +172,7 @@ export class Files {
     if (answer === "theirs" && theirs) {
       document.commit(theirs); // a step, so that undo brings back what was not saved
       document.savedAs(file, sha256, theirs);
-      this.editor.board.fit();
+      this.editor.board.showOpened();
     }
     return false;
   }

@@ -13,10 +13,12 @@ import type { Editor } from "./editor";
 /** A second stop kills the worker, so one that comes sooner than this is taken for a double click. */
 const SECOND_STOP_MS = 1500;
 
+type Topic = "run" | "lists" | "workflows" | "brains" | "games";
+
 export class Session {
   run: Run | null = null;
   connected = false;
-  readonly #listeners = new Set<(what: "run" | "lists" | "workflows" | "brains") => void>();
+  readonly #listeners = new Set<(what: Topic) => void>();
   readonly #connection: Connection;
   readonly #screens: Screens;
   readonly #input: PlayerInput;
@@ -50,11 +52,11 @@ export class Session {
     editor.on("document", () => this.run && editor.document.run !== this.run.id && this.clearRun());
   }
 
-  on(listener: (what: "run" | "lists" | "workflows" | "brains") => void): void {
+  on(listener: (what: Topic) => void): void {
     this.#listeners.add(listener);
   }
 
-  #emit(what: "run" | "lists" | "workflows" | "brains"): void {
+  #emit(what: Topic): void {
     for (const listener of this.#listeners) listener(what);
   }
 
@@ -169,7 +171,8 @@ export class Session {
     if (!run || !name) return;
     try {
       await api.saveState(run.id, node, name);
-      showMessage(`Saved. Write ${name} into states to start from it.`);
+      showMessage(`Saved. Choose ${name} in states to start from it.`);
+      this.#emit("games");
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
       showMessage(error.message, "error");
@@ -226,7 +229,8 @@ export class Session {
     if (!isOpen) this.play(false);
     if (wasLost && this.run) void this.#catchUp(this.run.id);
     this.#emit("run");
-    if (isOpen) for (const what of ["lists", "workflows", "brains"] as const) this.#emit(what);
+    if (isOpen)
+      for (const what of ["lists", "workflows", "brains", "games"] as const) this.#emit(what);
   }
 
   #event(type: string, data: JsonObject): void {

@@ -37,6 +37,8 @@ export interface Widget {
   readonly default: Json;
   readonly required: boolean;
   readonly doc: string;
+  /** What its text names; null: something else. */
+  readonly names: "game" | "state" | "variable" | null;
 }
 
 export interface NodeType {

@@ -186,7 +186,7 @@ export function makeCommands(
       name: "List of nodes",
       section: "View",
       keys: ["l"],
-      run: () => context.panel.show(context.panel.tab === "list" ? null : "list"),
+      run: () => context.panel.toggleList(),
     },
     {
       name: "Runs",

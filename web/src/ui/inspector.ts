@@ -24,6 +24,7 @@ import { control, range, textField } from "./controls";
 import { button, h, icon, iconButton } from "./dom";
 import { openMenu } from "./overlay";
 import { swatch } from "./palette";
+import { widgetField } from "./widget_field";
 
 export class Inspector {
   brains: readonly BrainInfo[] = [];
@@ -214,12 +215,8 @@ export class Inspector {
     if (known.length + unknown.length === 0) return [];
     const rows = known.map(([name, widget]) => {
       const isSet = Object.hasOwn(set, name);
-      const field = control(
-        widget.schema,
-        isSet ? set[name] : widget.default,
-        name,
-        (value, isFinal) => this.editor.setWidget(id, name, value, isFinal),
-      );
+      const value = isSet ? set[name] : widget.default;
+      const field = widgetField(this.editor, id, name, widget, value);
       const reset =
         isSet && !widget.required
           ? iconButton(

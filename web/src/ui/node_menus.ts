@@ -5,12 +5,13 @@ import type { MenuTarget } from "../board/events";
 import { type Command, keyText, toMenuItem } from "../editor/commands";
 import type { Editor } from "../editor/editor";
 import { isObject, own } from "../model/json";
-import { type Box, groupsOf, modeOf, type Point, readGroup } from "../model/workflow";
+import { type Box, brainFile, groupsOf, modeOf, type Point, readGroup } from "../model/workflow";
 import { pasteByMenu } from "./actions";
 import { control } from "./controls";
 import { h } from "./dom";
 import { ask, type MenuItem, openMenu, openPopover } from "./overlay";
 import { openPalette } from "./palette";
+import { widgetField } from "./widget_field";
 
 export function contextMenu(
   editor: Editor,
@@ -134,6 +135,8 @@ export function editPart(
       [
         ...fitting.map((brain) => ({
           name: brain.file,
+          detail: brain.title ?? "",
+          isChosen: brain.file === brainFile(entry),
           run: () => editor.setKey(id, "brain", brain.file),
         })),
         ...(fitting.length ? [null] : []),
@@ -165,9 +168,11 @@ export function editPart(
     editor.setWidget(id, part.name, value !== true, true);
     return;
   }
-  const field = control(schema, value, part.name, (next, isFinal) =>
-    editor.setWidget(id, part.name, next, isFinal),
-  );
+  const field = widget
+    ? widgetField(editor, id, part.name, widget, value)
+    : control(schema, value, part.name, (next, isFinal) =>
+        editor.setWidget(id, part.name, next, isFinal),
+      );
   const box = h(
     "div",
     { class: "editing stack" },
@@ -175,10 +180,12 @@ export function editPart(
     field,
     h("small", {}, widget?.doc ?? ""),
   );
+  const input = box.querySelector<HTMLElement>("input, select, textarea")!;
+  if (widget?.names) input.click(); // opens the list
   const close = openPopover(box, client, () => editor.document.endGesture());
   field.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && field.tagName !== "TEXTAREA") close();
+    if (event.key === "Enter" && input.tagName !== "TEXTAREA") close();
   });
-  field.focus();
-  if (field instanceof HTMLInputElement && field.type !== "checkbox") field.select();
+  input.focus();
+  if (input instanceof HTMLInputElement && input.type !== "checkbox") input.select();
 }

@@ -89,6 +89,10 @@ export interface MenuItem {
   readonly run: () => void;
   readonly disabled?: boolean;
   readonly danger?: boolean;
+  /** A second line. */
+  readonly detail?: string;
+  /** The item that is in use, in a menu that chooses one. */
+  readonly isChosen?: boolean;
 }
 
 export function openMenu(items: readonly (MenuItem | null)[], at: Point | Box): void {
@@ -108,12 +112,13 @@ export function openMenu(items: readonly (MenuItem | null)[], at: Point | Box): 
         "button",
         {
           type: "button",
-          role: "menuitem",
+          role: item.isChosen === undefined ? "menuitem" : "menuitemradio",
+          "aria-checked": item.isChosen === undefined ? null : String(item.isChosen),
           disabled: item.disabled ?? false,
           class: item.danger ? "danger" : "",
           onclick: run,
         },
-        h("span", {}, item.name),
+        h("span", {}, item.name, item.detail ? h("small", {}, item.detail) : null),
         keys,
       ),
     );
@@ -127,7 +132,8 @@ export function openMenu(items: readonly (MenuItem | null)[], at: Point | Box): 
     const index = entries.indexOf(document.activeElement as HTMLButtonElement);
     entries[(index + step + entries.length) % entries.length]?.focus();
   });
-  entries[0]?.focus({ preventScroll: true });
+  const first = entries.find((entry) => entry.ariaChecked === "true") ?? entries[0];
+  first?.focus();
 }
 
 /** Open a modal dialog. Resolves to the value of the button that closed it, or null. */

@@ -11,9 +11,10 @@ import { openPopover } from "./overlay";
 
 const SHOWN = 60;
 
+/** Open the palette. A node that is chosen is put at `at`, or in a free place if it is null. */
 export function openPalette(
   editor: Editor,
-  at: Point,
+  at: Point | null,
   client: Point,
   dragged: DraggedLink | null,
 ): void {
@@ -64,7 +65,7 @@ export function openPalette(
   const accept = (suggestion: Suggestion | undefined) => {
     if (!suggestion) return;
     close();
-    if (dragged) editor.addLinked(suggestion.type.type, suggestion.socket, at, dragged);
+    if (dragged && at) editor.addLinked(suggestion.type.type, suggestion.socket, at, dragged);
     else editor.add(suggestion.type.type, at);
     editor.board.element.focus({ preventScroll: true });
   };
@@ -87,8 +88,8 @@ export function openPalette(
     } else if (event.key === "Enter") accept(found[chosen]);
   });
   search();
-  editor.board.showPendingLink(dragged, at);
-  const close = openPopover(element, client, () => editor.board.showPendingLink(null, at));
+  if (at) editor.board.showPendingLink(dragged, at);
+  const close = openPopover(element, client, () => editor.board.showPendingLink(null, [0, 0]));
   input.focus();
 }
 

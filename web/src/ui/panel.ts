@@ -6,7 +6,7 @@ import { type Files, stem } from "../editor/files";
 import type { Session } from "../editor/session";
 import { typeBase } from "../model/catalog";
 import { isObject, type Json, type JsonObject } from "../model/json";
-import { isWithin, nameOf, type Workflow } from "../model/workflow";
+import { nameOf, type Workflow } from "../model/workflow";
 import { button, h, type Icon, icon, iconButton } from "./dom";
 import { openMenu, showMessage } from "./overlay";
 import { mainLabel, swatch } from "./palette";
@@ -76,6 +76,13 @@ export class Panel {
     this.callbacks.resized();
   }
 
+  /** Show the list of nodes with the focus in it, or hide it and give the focus to the canvas. */
+  toggleList(): void {
+    this.show(this.#tab === "list" ? null : "list");
+    const item = this.#tab === "list" && this.#body.querySelector<HTMLElement>("[tabindex='0']");
+    (item || this.editor.board.element).focus({ preventScroll: true });
+  }
+
   #fill(title: string, tools: readonly HTMLElement[], ...content: (HTMLElement | null)[]): void {
     const { scrollTop } = this.#body;
     this.element.setAttribute("aria-label", title);
@@ -101,7 +108,7 @@ export class Panel {
       this.#filter = search.value;
       const categories = new Map<string, HTMLElement[]>();
       for (const { type } of this.editor.suggestions(this.#filter, null)) {
-        const put = () => this.editor.add(type.type, this.#middle());
+        const put = () => this.editor.add(type.type, null);
         const entry = h(
           "button",
           {
@@ -136,12 +143,6 @@ export class Panel {
       h("p", { class: "hint" }, "Click to add, or drag onto the canvas."),
       list,
     );
-  }
-
-  #middle(): readonly [number, number] {
-    const [left, top, width, height] = this.editor.board.view.area;
-    const shift = (Object.keys(this.editor.workflow.nodes).length % 5) * 32;
-    return [left + width / 2 - 104 + shift, top + height / 2 - 60 + shift];
   }
 
   // the list of nodes
@@ -202,10 +203,7 @@ export class Panel {
 
   #choose(id: string): void {
     this.editor.board.select([id]);
-    const box = this.editor.board.boxes.get(id)!;
-    if (!isWithin(box, this.editor.board.view.area)) {
-      this.editor.board.centre([box[0] + box[2] / 2, box[1] + box[3] / 2]);
-    }
+    this.editor.board.reveal(id);
   }
 
   #listKey(event: KeyboardEvent, list: HTMLElement): void {
