@@ -205,6 +205,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         )
 
     def reset(self, episode: Episode) -> None:
+        self._forget()
         self.now = PPOLearning(ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, False)
 
     def emit(self) -> PPOLearning:

@@ -14,6 +14,7 @@ from minibrains.brain_file import read_header
 from minibrains.testing import ScratchHost, opened
 from nodes.learning.ppo import TrainPPO
 from nodes.policies.vector import VectorPolicyBrain
+from tests.support.walking import write_walk
 
 
 @pytest.fixture(autouse=True)
@@ -25,49 +26,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def walk(tmp_path: Path) -> str:
-    """A workflow that rewards each pixel to the right, and its file."""
-    nodes = {
-        "console": {
-            "type": "NativeDuel@1",
-            "set": {
-                "game": "Duel-Genesis",
-                "states": ["training/Level1.*"],
-                "write": {"seed": "$seed"},
-            },
-            "in": {"pad1": "sink.pad"},
-        },
-        "reward": {
-            "type": "ProgressReward@1",
-            "set": {"variable": "agent_x", "rise": 0.1, "fall": -0.1, "per": "unit"},
-            "in": {"variables": "console.variables"},
-        },
-        "features": {
-            "type": "GameFeatures@1",
-            "in": {"variables": "console.variables"},
-            "every": 10,
-        },
-        "vector": {
-            "type": "FightVector@1",
-            "in": {"fight": "features.fight"},
-            "brain": "fight_vector/sf2.safetensors",
-            "every": 10,
-        },
-        "head": {
-            "type": "VectorPolicy@1",
-            "in": {"vector": "vector.vector"},
-            "brain": "vector_policy/fight-untrained.safetensors",
-            "every": 10,
-        },
-        "choose": {"type": "ActionSampler@1", "in": {"logits": "head.logits"}},
-        "sink": {
-            "type": "EmulatorSink@1",
-            "in": {"action": "choose.action", "facing": "features.facing"},
-            "brain": "action_table/sf2.safetensors",
-        },
-    }
-    file = tmp_path / "walk.json"
-    file.write_text(json.dumps({"minibrains": 1, "run": {"ticks": 240}, "nodes": nodes}))
-    return str(file)
+    """The file of a workflow that rewards each pixel to the right."""
+    return write_walk(tmp_path)
 
 
 def make(walk: str, **settings: Any) -> TrainPPO:

@@ -18,15 +18,15 @@ from nodes.consoles.retro import RetroEmulator
 from nodes.control import flow, rules
 from nodes.fighting import features, fighters, rounds, simple, strategist
 from nodes.language import lora, pretrained, prompt, reply, vlm
-from nodes.learning import agreement, colors, dagger, reader, writer
-from nodes.policies import baselines, network
+from nodes.learning import agreement, colors, dagger, ppo, reader, writer
+from nodes.policies import baselines, network, vector
 from nodes.recording import decision_log, output
 from nodes.rewards import fight as fight_rewards
 from nodes.rewards import general
 from nodes.rewards import sum as reward_sum
 from nodes.vision import fighters as fighters_seen
 from nodes.vision import frames, overlay, tiles
-from tests.support import data_sets, fights
+from tests.support import data_sets, fights, walking
 
 MODELS = bundled_dir("models")
 RANDOM = np.random.default_rng(7)
@@ -124,6 +124,21 @@ def _rounds() -> Node:
     results = [{"won": won, "settings": node.settings()} for won in (0.5, 0.4)]
     file.write_text("".join(f"{json.dumps(result)}\n" for result in results))
     return node
+
+
+def _ppo() -> Node:
+    """A node that learns by playing a workflow, which is written into $MINIBRAINS_HOME."""
+    home().mkdir(parents=True, exist_ok=True)
+    return ppo.TrainPPO(
+        workflow=walking.write_walk(home()),
+        train=("head",),
+        name="walker",
+        reward="reward.number",
+        environments=2,
+        decisions=10_000,
+        steps=32,
+        epochs=1,
+    )
 
 
 def _reader() -> Node:
@@ -356,6 +371,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         frames.ToPicture,
         _ticks(frame=[*FRAMES, GREY[0][:, :, 0], FRAMES[1].transpose(2, 0, 1)]),
     ),
+    "TrainPPO": (_ppo, [{}] * 3),
     "Variable": (
         lambda: flow.Variable(name="lives"),
         _ticks(variables=[{"lives": 3}, {"lives": 2}]),
@@ -371,6 +387,12 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     "WinReward": (
         fight_rewards.WinReward,
         _ticks(variables=RESULTS, terminated=[False, True]),
+    ),
+    "VectorPolicy": (
+        lambda: vector.VectorPolicy(
+            brain=_brain(vector.VectorPolicyBrain, "vector_policy/fight-untrained.safetensors")
+        ),
+        _ticks(vector=list(RANDOM.random((3, 21), np.float32))),
     ),
     "VideoWriter": (lambda: output.VideoWriter(episodes=0), _ticks(frame=FRAMES)),
 }

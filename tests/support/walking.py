@@ -1,0 +1,53 @@
+"""A workflow whose environment is quickly learned: each pixel to the right is rewarded."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+
+def write_walk(folder: Path) -> str:
+    """Write the workflow into a folder; return its file."""
+    nodes: dict[str, Any] = {
+        "console": {
+            "type": "NativeDuel@1",
+            "set": {
+                "game": "Duel-Genesis",
+                "states": ["training/Level1.*"],
+                "write": {"seed": "$seed"},
+            },
+            "in": {"pad1": "sink.pad"},
+        },
+        "reward": {
+            "type": "ProgressReward@1",
+            "set": {"variable": "agent_x", "rise": 0.1, "fall": -0.1, "per": "unit"},
+            "in": {"variables": "console.variables"},
+        },
+        "features": {
+            "type": "GameFeatures@1",
+            "in": {"variables": "console.variables"},
+            "every": 10,
+        },
+        "vector": {
+            "type": "FightVector@1",
+            "in": {"fight": "features.fight"},
+            "brain": "fight_vector/sf2.safetensors",
+            "every": 10,
+        },
+        "head": {
+            "type": "VectorPolicy@1",
+            "in": {"vector": "vector.vector"},
+            "brain": "vector_policy/fight-untrained.safetensors",
+            "every": 10,
+        },
+        "choose": {"type": "ActionSampler@1", "in": {"logits": "head.logits"}},
+        "sink": {
+            "type": "EmulatorSink@1",
+            "in": {"action": "choose.action", "facing": "features.facing"},
+            "brain": "action_table/sf2.safetensors",
+        },
+    }
+    file = folder / "walk.json"
+    file.write_text(json.dumps({"minibrains": 1, "run": {"ticks": 240}, "nodes": nodes}))
+    return str(file)
