@@ -14,6 +14,7 @@ from minibrains.process.child import ChildProcess
 from minibrains.process.messages import Failure, decode, encode
 from minibrains.process.parent import ParentProcess
 from minibrains.training.env import WorkflowEnv
+from minibrains.training.policy import RegionPolicy
 
 SHUTDOWN: Final = 5.0
 """Seconds that a process gets to close its games before it is killed."""
@@ -84,7 +85,12 @@ class Games(VecEnv):
     A game that is over begins its next episode at once. Each process has as many games as the
     others, or one fewer; they are played at the same time, those within a process one after the
     other. What a game does, does not depend on where it is played.
+
+    With `policy`, each action goes to its game with the second best one, so that a node such as
+    AntiRepeat has it, as in play.
     """
+
+    policy: RegionPolicy | None = None
 
     def __init__(self, arguments: Mapping[str, Any], games: int, processes: int) -> None:
         """Open the games.
@@ -123,6 +129,8 @@ class Games(VecEnv):
 
     def step_async(self, actions: np.ndarray) -> None:
         """Send an action to each game."""
+        if self.policy is not None and self.policy.seconds is not None:
+            actions = np.stack([actions, self.policy.seconds], 1)
         self._actions = actions
         for table, share in zip(self._tables, self._shared(actions), strict=True):
             if isinstance(table, _RemoteTable):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from gymnasium import spaces
 from stable_baselines3.common.distributions import CategoricalDistribution, Distribution
@@ -76,6 +77,8 @@ class RegionPolicy(ActorCriticPolicy):
         """The weight of the entropy."""
         self.mean_entropy = 0.0
         """The entropy of the policy in the last batch, in nats."""
+        self.seconds: np.ndarray | None = None
+        """int64 [B]: the most likely of the other actions, for those that `forward` chose last."""
         super().__init__(observation_space, action_space, lr_schedule, net_arch=[], use_sde=use_sde)
 
     def _build(self, lr_schedule: Callable[[float], float]) -> None:
@@ -92,8 +95,11 @@ class RegionPolicy(ActorCriticPolicy):
         self, obs: torch.Tensor, deterministic: bool = False
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Return actions [B], values [B, 1] and log-probabilities [B]."""
-        distribution = self.get_distribution(obs)
+        logits = self.actor(obs)
+        distribution = _categorical(self.action_space, logits)
         actions = distribution.get_actions(deterministic=deterministic)
+        others = logits.scatter(1, actions[:, None], -torch.inf)
+        self.seconds = others.argmax(1).numpy()
         return actions, self.critic(obs), distribution.log_prob(actions)
 
     def get_distribution(self, obs: Any) -> Distribution:

@@ -79,20 +79,32 @@ class Port:
     def value(self, action: Any) -> Any:
         """Return an element of the space as the value of a link.
 
+        Args:
+            action: An element. For logits also several indices, the best first, for a sampler that
+                delivers a second best action as well.
+
         Raises:
             MinibrainsError: It is none of the space's elements.
         """
+        if self._is_logits and np.ndim(action) == 1:
+            return self._ranked(action)
         if not self.space.contains(np.asarray(action, self.space.dtype)):
             raise MinibrainsError(f"{self.name}: the action {action!r} is none of {self.space}")
         if self._is_logits:
-            logits = np.full(self.space.n, -np.inf, np.float32)  # type: ignore[attr-defined]
-            logits[int(action)] = 0.0
-            return logits
+            return self._ranked([action])
         if self._python is float:
             return float(np.asarray(action).item())
         if self._python in (int, bool):
             return self._python(action)
         return np.asarray(action, self.space.dtype)
+
+
+    def _ranked(self, actions: Sequence[Any]) -> np.ndarray:
+        """Return logits of which only these are possible, the first most likely."""
+        logits = np.full(self.space.n, -np.inf, np.float32)  # type: ignore[attr-defined]
+        for rank, action in enumerate(actions):
+            logits[int(action)] = -rank
+        return logits
 
 
 def _sizes(name: str, kind: SocketTypes, dims: Sequence[object]) -> tuple[int, ...]:

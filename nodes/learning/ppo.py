@@ -340,6 +340,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
             },
         )
         model.set_logger(configure(None, []))
+        games.policy = model.policy  # type: ignore[assignment]
         return model
 
     def _left(self) -> float:
@@ -559,7 +560,8 @@ def pack(model: PPO, games: Games, figures: Figures, about: Mapping[str, Any]) -
         "won": list(figures.won),
     }
     contiguous = {name: tensor.detach().contiguous().clone() for name, tensor in tensors.items()}
-    return save(contiguous, {"training": json.dumps(rest, default=int)})
+    # the actions of the moments are NumPy's
+    return save(contiguous, {"training": json.dumps(rest, default=lambda number: number.tolist())})
 
 
 def unpack(
