@@ -367,7 +367,17 @@ def parser() -> argparse.ArgumentParser:
     bench = commands.add_parser(
         "bench", help="run benchmarks, each with its baseline", parents=[changes, packs, as_json]
     )
-    names = ["engine", "agent", "realtime", "tape", "workers", "train", "start", "editor"]
+    names = [
+        "engine",
+        "agent",
+        "realtime",
+        "tape",
+        "workers",
+        "train",
+        "environment",
+        "start",
+        "editor",
+    ]
     bench.add_argument(
         "name",
         metavar="NAME",

@@ -145,6 +145,11 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
         return self._run.workflow
 
     @property
+    def nodes(self) -> Mapping[str, Any]:
+        """The nodes by id, those of the region among them, which are not called."""
+        return self._run.engine.nodes
+
+    @property
     def workflow_sha256(self) -> str:
         """The workflow hash."""
         return self._run.info.sha256

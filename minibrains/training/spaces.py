@@ -98,7 +98,6 @@ class Port:
             return self._python(action)
         return np.asarray(action, self.space.dtype)
 
-
     def _ranked(self, actions: Sequence[Any]) -> np.ndarray:
         """Return logits of which only these are possible, the first most likely."""
         logits = np.full(self.space.n, -np.inf, np.float32)  # type: ignore[attr-defined]

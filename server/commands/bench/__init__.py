@@ -49,6 +49,10 @@ def main(arguments: argparse.Namespace) -> int:
         from server.commands.bench import train
 
         results["train"] = train.run()
+    if arguments.name == "environment":
+        from server.commands.bench import environment
+
+        results["environment"] = environment.run()
     if arguments.name == "editor":
         from server.commands.bench import editor
 

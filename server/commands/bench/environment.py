@@ -1,0 +1,165 @@
+"""The benchmark `bench environment`: a workflow as an environment, beside one written by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any, Final
+
+import gymnasium
+import numpy as np
+from PIL import Image
+
+from minibrains.console import find_console
+from minibrains.graph.catalog import find_workflow
+from minibrains.training.env import WorkflowEnv
+from minibrains.training.games import Games
+from nodes.actions.sink import ActionTable
+from server.commands.bench.measure import medians
+
+WORKFLOW: Final = "airstriker_pixels"
+EVERY: Final = 8
+"""Frames between two decisions of the workflow."""
+TAPS: Final = (12, 8, 4, 0)
+"""The frames that its stack shows."""
+STEPS: Final = 40
+"""Decisions in a turn."""
+TURNS: Final = 31
+GAMES: Final = 8
+"""Games of Duel that are played at a time."""
+ROUNDS: Final = 100
+"""Decisions of each of them in a turn."""
+
+
+def run() -> dict[str, Any]:
+    """Return `{"cases": [{"what", "steps_per_s", "beside", "beside_per_s", "ratio"}]}`.
+
+    `airstriker_pixels` with `head` left to a learner is played in turns with a Gymnasium
+    environment as one writes it for stable-retro, on the same emulator: pads from a table, grey,
+    scaled and stacked frames, the reward of each frame. Then `duel_vector` is played by one process
+    and by two, and with a RetroEmulator in the place of its NativeDuel. Ratios are those of
+    medians.
+    """
+    cases = [_beside_by_hand()]
+    here = _games({}, 1)
+    cases.append(_case("Duel, native, two processes", _games({}, 2), "one process", here))
+    with_emulator = _emulated()
+    cases.append(_case("Duel, native, one process", here, "the ROM", with_emulator))
+    return {"cases": cases}
+
+
+def _case(what: str, rate: float, beside: str, other: float) -> dict[str, Any]:
+    return {
+        "what": what,
+        "steps_per_s": round(rate, 1),
+        "beside": beside,
+        "beside_per_s": round(other, 1),
+        "ratio": round(rate / other, 3),
+    }
+
+
+def _beside_by_hand() -> dict[str, Any]:
+    env = WorkflowEnv(WORKFLOW, train=["head"])
+    try:
+        _, console = find_console(env.nodes)
+        by_hand = ByHand(console, env.nodes["sink"].brain)
+        taken = medians({"workflow": _player(env), "by hand": _player(by_hand)}, TURNS)
+    finally:
+        env.close()
+    return _case(WORKFLOW, STEPS / taken["workflow"], "by hand", STEPS / taken["by hand"])
+
+
+def _player(env: gymnasium.Env[Any, Any]) -> Callable[[], None]:
+    """Return a function that plays the same STEPS decisions from the beginning of an episode."""
+    actions = np.random.default_rng(0).integers(6, size=STEPS).tolist()
+
+    def play() -> None:
+        env.reset(seed=0)
+        for action in actions:
+            env.step(action)
+
+    return play
+
+
+class ByHand(gymnasium.Env[np.ndarray, int]):
+    """An environment as one writes it for stable-retro, without Minibrains."""
+
+    def __init__(self, console: Any, table: ActionTable) -> None:
+        """Take the emulator of a console, because a process can have only one."""
+        self._emulator, self._data = console.emulator, console.data
+        self._start = self._emulator.get_state()
+        buttons = console.buttons()
+        self._pads: list[list[np.ndarray]] = []
+        """For each action the buttons of its frames; those of the last are held."""
+        for action in range(len(table.names)):
+            rows = [np.isin(buttons, held).astype(np.uint8) for held in table.pads(action)]
+            self._pads.append(rows)
+        self._frames: list[np.ndarray] = []
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        super().reset(seed=seed)
+        self._emulator.set_state(self._start)
+        self._emulator.step()
+        self._data.reset()
+        self._data.update_ram()
+        self._frames = [self._seen()] * (TAPS[0] + 1)
+        return self._stacked(), {}
+
+    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        rows = self._pads[action]
+        reward, done = 0.0, False
+        for frame in range(EVERY):
+            self._emulator.set_button_mask(rows[min(frame, len(rows) - 1)], 0)
+            self._emulator.step()
+            self._data.update_ram()
+            self._frames = [*self._frames[1:], self._seen()]
+            reward += self._data.current_reward(0)
+            done = self._data.is_done()
+            if done:
+                break
+        return self._stacked(), reward, done, False, {}
+
+    def _seen(self) -> np.ndarray:
+        grey = Image.fromarray(self._emulator.get_screen()).convert("L")
+        small = grey.resize((84, 84), Image.Resampling.BOX)
+        return np.asarray(small, np.float32) / np.float32(255)
+
+    def _stacked(self) -> np.ndarray:
+        return np.stack([self._frames[-1 - tap] for tap in TAPS])
+
+
+def _games(widgets: dict[str, Any], processes: int) -> float:
+    """Return the decisions a second of GAMES games of duel_vector, all together."""
+    arguments = {"workflow": "duel_vector", "train": ["head"], "widgets": widgets}
+    games = Games(arguments, GAMES, processes)
+    random = np.random.default_rng(0)
+    try:
+        games.seed(0)
+        games.reset()
+        began = perf_counter()
+        for _ in range(ROUNDS):
+            games.step(random.integers(44, size=GAMES))
+        return GAMES * ROUNDS / (perf_counter() - began)
+    finally:
+        games.close()
+
+
+def _emulated() -> float:
+    """Return the decisions a second of duel_vector with a RetroEmulator, in one game."""
+    workflow = json.loads(find_workflow("duel_vector").read_text())
+    workflow["nodes"]["console"]["type"] = "RetroEmulator@2"
+    env = WorkflowEnv(workflow, train=["head"])
+    random = np.random.default_rng(0)
+    try:
+        env.reset(seed=0)
+        began = perf_counter()
+        for _ in range(ROUNDS):
+            _, _, terminated, truncated, _ = env.step(int(random.integers(44)))
+            if terminated or truncated:
+                env.reset()
+        return ROUNDS / (perf_counter() - began)
+    finally:
+        env.close()
