@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import deque
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from time import time
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
@@ -39,6 +41,8 @@ RESUME: Final = "training.safetensors"
 """The name of the file with everything to go on with, in the folder of a training."""
 RECENT: Final = 100
 """The number of the latest episodes that figures are about."""
+_FREE: Final = {"title", "license", "checkpoint", "save", "most"}
+"""Widgets that may be changed when a training goes on."""
 CURVES: Final = ("decisions", "reward", "won", "entropy", "value_loss", "kl", "clipped")
 """The columns of updates.csv."""
 
@@ -175,6 +179,18 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
     checkpoint: int = widget(
         default=20, min=1, rebuild=True, doc="number of updates from one checkpoint to the next"
     )
+    save: Literal["always", "better"] = widget(
+        default="always",
+        doc="whether every checkpoint has the brains, or only one whose mean reward is the best "
+        "so far",
+    )
+    most: int = widget(
+        default=200,
+        min=1,
+        max=100_000,
+        doc="the number of checkpoints whose brains are kept: the latest, and every tenth of those "
+        "before, as far as there is room",
+    )
     title: str = widget(default="", doc="the title in the header of brains; empty: the name")
     license: str = widget(default="", doc="the licence in the header; empty: none is named")
 
@@ -218,10 +234,16 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         if self._model.num_timesteps < self.decisions and not self._update(self._model):
             return  # stopped within an update, which counts for nothing
         finished = self._model.num_timesteps >= self.decisions
-        if finished or self._figures.updates % self.checkpoint == 0:
-            self._keep(self._model)
-        if finished:
-            self._finish(self._model)
+        try:
+            if finished or self._figures.updates % self.checkpoint == 0:
+                self._keep(self._model)
+            if finished:
+                self._finish(self._model)
+        except OSError as error:
+            raise MinibrainsError(
+                f"{self._folder} cannot be written: {error.strerror or error}; the last checkpoint "
+                "is good: make room, then run the workflow again, and the training goes on"
+            ) from None
         self._show(self._model, finished)
 
     def report(self) -> Mapping[str, Any]:
@@ -273,9 +295,14 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
     def _open_monitor(self) -> LineFile:
         """Open monitor.csv, without the episodes since the checkpoint, which are played again."""
         path = self._folder / "monitor.csv"
+        head: dict[str, Any] = {"t_start": time(), "env_id": "minibrains/Workflow-v0"}
+        lines: list[str] = []
         if path.exists():
-            lines = path.read_text().splitlines(keepends=True)[: self._figures.episodes]
-            write_atomic(path, "".join(lines))
+            first, _, *lines = path.read_text().splitlines(keepends=True)
+            head = json.loads(first.removeprefix("#"))
+        self._started: float = head["t_start"]
+        kept = "".join(lines[: self._figures.episodes])
+        write_atomic(path, f"#{json.dumps(head)}\nr,l,t,won\n{kept}")
         return LineFile(path)
 
     def _forget(self) -> None:
@@ -352,7 +379,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         """Return everything that the training depends on; JSON."""
         assert self._games is not None
         about: dict[str, Any] = {"environment": self._games.workflow_sha256}
-        for name in self.schema.widgets.keys() - {"title", "license", "checkpoint"}:
+        for name in self.schema.widgets.keys() - _FREE:
             value = getattr(self, name)
             about[name] = dict(value) if isinstance(value, Mapping) else value
         settings: dict[str, Any] = json.loads(json.dumps(about, sort_keys=True))
@@ -365,15 +392,21 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         policy: Any = model.policy
         policy.entropy = self._preset.entropy * self._left()
         policy.actor.requires_grad_(self._figures.updates >= self.critic_first)
-        model.learn(
-            self._preset.steps * self.environments,
-            callback=self._on_decisions,
-            reset_num_timesteps=False,
-            log_interval=2,  # never: this call is one update
-        )
+        try:
+            model.learn(
+                self._preset.steps * self.environments,
+                callback=self._on_decisions,
+                reset_num_timesteps=False,
+                log_interval=2,  # never: this call is one update
+            )
+        except ValueError:
+            # torch refuses logits that are no numbers
+            self._check_finite(*[float(weights.detach().sum()) for weights in policy.parameters()])
+            raise
         if self._host.stopping:
             return False
         values = model.logger.name_to_value
+        self._check_finite(*values.values())
         self._figures.end_update(
             model.num_timesteps,
             entropy=policy.mean_entropy,
@@ -385,9 +418,19 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
             self._events.add(f"ppo/{name}", column[-1], model.num_timesteps)
         return True
 
+    def _check_finite(self, *values: float) -> None:
+        """Raise MinibrainsError if a loss or a weight is no number."""
+        if not np.isfinite(values).all():
+            raise MinibrainsError(
+                f"the loss of update {self._figures.updates + 1} is no number; the last checkpoint "
+                "is good: use its brains, or train again with another name and a smaller rate, or "
+                "smaller rewards"
+            )
+
     def _on_decisions(self, local: Mapping[str, Any], _: Any) -> bool:
         """Note the rewards of a decision in each game; return False to stop."""
-        over = self._figures.add(local["rewards"], local["dones"], local["infos"])
+        seconds = time() - self._started
+        over = self._figures.add(local["rewards"], local["dones"], local["infos"], seconds)
         assert self._monitor is not None
         for line in over:
             self._monitor.append(line)
@@ -399,14 +442,28 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
 
     def _keep(self, model: PPO) -> None:
         """Write a checkpoint: the brains, the curves, and last of all what it goes on from."""
-        for node in self.train:
-            brain = self._brains(model)[node]
-            path = self._folder / f"update-{self._figures.updates:06d}" / f"{node}.safetensors"
-            path.parent.mkdir(exist_ok=True)
-            self._save(brain, path)
+        rewards = self._figures.curves["reward"]
+        if self.save == "always" or rewards[-1] >= np.nanmax(rewards):
+            folder = self._folder / f"update-{self._figures.updates:06d}"
+            folder.mkdir(exist_ok=True)
+            for node, brain in self._brains(model).items():
+                self._save(brain, folder / f"{node}.safetensors")
+            self._tidy()
         curves.write_csv(self._folder / "updates.csv", self._figures.curves)
+        curves.write_csv(self._folder / "behavior_metrics.csv", self._figures.behavior_curves)
         assert self._games is not None
         write_atomic(self._folder / RESUME, pack(model, self._games, self._figures, self._about))
+
+    def _tidy(self) -> None:
+        """Remove the brains of old checkpoints, so that `most` are left: of those before the latest
+        half, first all but every tenth, then the oldest.
+        """
+        folders = sorted(self._folder.glob("update-??????*"))
+        old = folders[: max(0, len(folders) - self.most // 2)]
+        milestones = {folder for number, folder in enumerate(old) if number % 10 == 0}
+        by_worth = sorted(old, key=lambda folder: (folder in milestones, folder.name))
+        for folder in by_worth[: max(0, len(folders) - self.most)]:
+            shutil.rmtree(folder)
 
     def _go_on(self, model: PPO, path: Path) -> None:
         assert self._games is not None
@@ -484,12 +541,24 @@ class Figures:
         """Its decisions."""
         self.rewards: deque[float] = deque(maxlen=RECENT)
         self.won: deque[bool] = deque(maxlen=RECENT)
+        self.behavior: deque[dict[str, float]] = deque(maxlen=RECENT)
+        """The ticks of each of the latest episodes, and its reward term by term."""
         self.curves: dict[str, list[float]] = {name: [] for name in CURVES}
+        self.behavior_curves: dict[str, list[float]] = {"decisions": [], "won": []}
+        """The columns of behavior_metrics.csv: means of `behavior`."""
 
     def add(
-        self, rewards: np.ndarray, dones: np.ndarray, infos: Sequence[Mapping[str, Any]]
+        self,
+        rewards: np.ndarray,
+        dones: np.ndarray,
+        infos: Sequence[Mapping[str, Any]],
+        seconds: float,
     ) -> list[str]:
-        """Add a decision of each game; return a line of monitor.csv for each episode that ended."""
+        """Add a decision of each game, some seconds after the beginning of the training.
+
+        Returns:
+            A line of monitor.csv for each episode that is over.
+        """
         lines: list[str] = []
         for game, (reward, done, info) in enumerate(zip(rewards, dones, infos, strict=True)):
             self.sums[game] += float(reward)
@@ -501,9 +570,10 @@ class Figures:
             self.rewards.append(self.sums[game])
             if won is not None:
                 self.won.append(won)
-            lines.append(
-                f"{self.sums[game]:.6f},{self.lengths[game]},{'' if won is None else int(won)}"
-            )
+            terms = {"ticks": info["results"]["ticks"], **info["results"].get("rewards", {})}
+            self.behavior.append(terms)
+            shown = "" if won is None else int(won)
+            lines.append(f"{self.sums[game]:.6f},{self.lengths[game]},{seconds:.3f},{shown}")
             self.sums[game], self.lengths[game] = 0.0, 0
         return lines
 
@@ -517,6 +587,13 @@ class Figures:
             **values,
         }
         for name, column in self.curves.items():
+            column.append(float(point[name]))
+        if not self.behavior:
+            return
+        for name in self.behavior[-1]:
+            point[name] = np.mean([terms[name] for terms in self.behavior])
+            self.behavior_curves.setdefault(name, [])
+        for name, column in self.behavior_curves.items():
             column.append(float(point[name]))
 
     def text(self) -> str:
@@ -558,6 +635,8 @@ def pack(model: PPO, games: Games, figures: Figures, about: Mapping[str, Any]) -
         "lengths": figures.lengths,
         "rewards": list(figures.rewards),
         "won": list(figures.won),
+        "behavior": list(figures.behavior),
+        "behavior_curves": figures.behavior_curves,
     }
     contiguous = {name: tensor.detach().contiguous().clone() for name, tensor in tensors.items()}
     # the actions of the moments are NumPy's
@@ -603,6 +682,8 @@ def unpack(
     figures.sums, figures.lengths = rest["sums"], rest["lengths"]
     figures.rewards.extend(rest["rewards"])
     figures.won.extend(rest["won"])
+    figures.behavior.extend(rest["behavior"])
+    figures.behavior_curves = rest["behavior_curves"]
     model._last_obs = games.go_to(rest["moments"])
     model._last_episode_starts = np.array(rest["starts"], bool)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from stable_baselines3.common.monitor import load_results
 
 from minibrains import Episode, MinibrainsError
 from minibrains.brain_file import read_header
@@ -75,9 +76,11 @@ def test_it_learns_to_walk_to_the_right(walk: str, home: Path, tmp_path: Path) -
     assert curves["entropy"][-1] < curves["entropy"][0]
 
     # a line for each episode that ended, of 24 decisions
-    lines = (home / "training/walker/monitor.csv").read_text().splitlines()
-    assert len(lines) == 4 * 96 * 8 // 24
-    assert {line.split(",")[1] for line in lines} == {"24"}
+    monitor = load_results(str(home / "training/walker"))
+    assert len(monitor) == 4 * 96 * 8 // 24
+    assert set(monitor["l"]) == {24}
+    behavior = (home / "training/walker/behavior_metrics.csv").read_text().splitlines()
+    assert behavior[0] == "decisions,won,ticks"
 
     path = home / "models/vector_policy/walker.safetensors"
     assert host.facts["policy"] == str(path)
@@ -126,6 +129,29 @@ def test_only_the_critic_learns_at_first(walk: str, home: Path, tmp_path: Path) 
     weights = [brain.tensors["output.weight"] for brain in brains]
     assert np.array_equal(weights[0], weights[1])
     assert not np.array_equal(weights[1], weights[2])
+
+
+def test_old_checkpoints_are_removed_but_milestones_last_longer(
+    walk: str, home: Path, tmp_path: Path
+) -> None:
+    few = {"steps": 8, "batch": 16, "epochs": 1, "decisions": 4 * 8 * 24}
+    train(make(walk, checkpoint=1, most=6, **few), tmp_path)
+    kept = [folder.name for folder in sorted((home / "training/walker").glob("update-*"))]
+    assert len(kept) == 6
+    assert kept[-3:] == ["update-000022", "update-000023", "update-000024"]
+
+
+def test_brains_are_kept_only_if_they_are_better(walk: str, home: Path, tmp_path: Path) -> None:
+    train(make(walk, checkpoint=1, save="better"), tmp_path)
+    rewards = table(home)["reward"]
+    better = [update for update in range(8) if rewards[update] >= np.nanmax(rewards[: update + 1])]
+    kept = sorted((home / "training/walker").glob("update-*"))
+    assert [int(folder.name.removeprefix("update-")) - 1 for folder in kept] == better
+
+
+def test_a_loss_that_is_no_number_ends_it(walk: str, tmp_path: Path) -> None:
+    with pytest.raises(MinibrainsError, match=r"the loss of update 1 is no number"):
+        train(make(walk, rate=1e30), tmp_path)
 
 
 # -- refusals --------------------------------------------------------------------------------------
