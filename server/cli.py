@@ -351,6 +351,15 @@ def parser() -> argparse.ArgumentParser:
     )
     add.set_defaults(module="roms")
 
+    policy = commands.add_parser(
+        "import-policy", help="turn a policy of Stable-Baselines3 into a brain of yours"
+    )
+    policy.add_argument("file", metavar="FILE", help="the zip file that model.save has written")
+    policy.add_argument(
+        "name", metavar="NAME", nargs="?", help="name of the brain (default: that of the file)"
+    )
+    policy.set_defaults(module="import_policy")
+
     new = commands.add_parser("new-node", help="write a template file for a node of your own")
     new.add_argument("name", metavar="NAME", help="name of the class, like EdgeFilter")
     new.set_defaults(module="new_node")
