@@ -37,6 +37,9 @@ class Episode:
     """The id of the node in the workflow."""
     limit: int | None = None
     """Number of ticks after which the run ends the episode; None: no limit."""
+    states: tuple[str, ...] = ()
+    """The names of the save states, or patterns such as `Level4.*`, that it may begin from, out of
+    those of the console; none: any."""
 
     def rng(self) -> np.random.Generator:
         """Return a new generator for this node in this episode;

@@ -65,6 +65,8 @@ class Engine:
         self.execution = ExecutionState(plan)
         self.episode: tuple[int, int, int | None] = (0, 0, None)
         """Index, seed and limit of the current episode."""
+        self.states: tuple[str, ...] = ()
+        """The states that episodes may begin from, out of those of the console; none: any."""
         self.start: EpisodeStart | None = None
         """The start of the current episode, as its console began it; None without one."""
         self._cache = cache or OutputCache()
@@ -118,7 +120,7 @@ class Engine:
         for runtime in registers_first(self.runtimes):
             if runtime.is_open and runtime.has_state:
                 try:
-                    runtime.reset(Episode(index, seed, runtime.name, limit))
+                    runtime.reset(Episode(index, seed, runtime.name, limit, self.states))
                 except Exception as error:
                     self._unanswered(runtime, None, error)
         check_start(self.plan.graph, self.start)

@@ -39,6 +39,8 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
       ticks is reached. The observation is then what the region was shown last.
     - `info` at the end of an episode has "results": what the nodes report, as in episodes.jsonl
       (score, won, start …).
+    - `reset(options={"states": ["Level4.*"]})` begins in one of these states, out of those of the
+      console; so do the episodes after it, until other states are given.
     - `reset(seed=S)` begins with episode 0 of a run with seed S; further calls without a seed play
       episodes 1, 2, … So an episode is the same as that of a `Run` with this seed, if the same is
       answered.
@@ -120,6 +122,8 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
         """The seed of the run; None before there is one."""
         self._actions: list[Any] = []
         """The actions of the episode so far."""
+        self._begun_in: tuple[str, ...] = ()
+        """The states that the episode might begin from."""
 
     def _ports(self) -> None:
         """Find the spaces of observation and action."""
@@ -162,12 +166,18 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
         Args:
             seed: The seed of the run whose episode 0 is played; None: the next episode. The first
                 seed is drawn if there is none.
-            options: Not used.
+            options: "states": names or patterns of the states that this episode and those after it
+                may begin from; an empty list: any state of the console.
 
         Returns:
             The observation, and an empty info.
+
+        Raises:
+            MinibrainsError: The console has no such state, or a node failed.
         """
         super().reset(seed=seed)
+        if options is not None and "states" in options:
+            self.begin_in(options["states"])
         if seed is None and self._seed is None:
             seed = int(self.np_random.integers(_SEEDS))
         if seed is not None:
@@ -177,9 +187,14 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
         self._begin()
         return self._observation(), {}
 
+    def begin_in(self, states: Sequence[str]) -> None:
+        """Let the episodes from the next one on begin in these states, as the option of `reset`."""
+        self._run.engine.states = tuple(states)
+
     def _begin(self) -> None:
         assert self._seed is not None
         self._actions.clear()
+        self._begun_in = self._run.engine.states
         while not self._stepper.reset(self._index, self._seed, self._run.settings.ticks):
             self._index += 1  # over before there was a decision
 
@@ -209,7 +224,12 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
 
     def moment(self) -> dict[str, Any]:
         """Return the present moment of the episode, for `go_to`."""
-        return {"seed": self._seed, "index": self._index, "actions": list(self._actions)}
+        return {
+            "seed": self._seed,
+            "index": self._index,
+            "states": self._begun_in,
+            "actions": list(self._actions),
+        }
 
     def go_to(self, moment: Mapping[str, Any]) -> Any:
         """Go to a moment, perhaps of another process, by playing the same actions again.
@@ -221,7 +241,10 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
             The observation there.
         """
         self._seed, self._index = moment["seed"], moment["index"]
+        afterwards = self._run.engine.states
+        self.begin_in(moment["states"])
         self._begin()
+        self.begin_in(afterwards)
         for action in moment["actions"]:
             self._stepper.step(self._answer(action))
             self._actions.append(action)

@@ -65,6 +65,11 @@ class Table:
             results.append((observation, reward, over, info))
         return results
 
+    def begin_in(self, states: Sequence[str]) -> None:
+        """Let the next episodes of all games begin in these states."""
+        for game in self.games:
+            game.begin_in(states)
+
     def moments(self) -> list[dict[str, Any]]:
         """Return the present moment of each game."""
         return [game.moment() for game in self.games]
@@ -151,6 +156,12 @@ class Games(VecEnv):
             np.array(over, bool),
             list(infos),
         )
+
+    def begin_in(self, states: Sequence[str]) -> None:
+        """Let the next episodes of all games begin in these states, out of those of the console;
+        none: in any.
+        """
+        self._all("begin_in", [(tuple(states),)])
 
     def moments(self) -> list[dict[str, Any]]:
         """Return the present moment of each game, for `go_to`."""

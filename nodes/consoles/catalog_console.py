@@ -8,6 +8,7 @@ import hashlib
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from typing import Any, Final
 
 import numpy as np
@@ -132,7 +133,7 @@ class CatalogConsole(Console, abstract=True):
         # the starts do not depend on the console's id, so that workflows can be compared game by
         # game
         episode = replace(episode, node="console")
-        states = list(self._hashes)
+        states = self._allowed(episode)
         number = episode.shuffled(len(states) * (self.noops + 1))
         self._start = states[number % len(states)]
         self._waited = number // len(states)
@@ -151,6 +152,21 @@ class CatalogConsole(Console, abstract=True):
             self._written,
         )
         self._host.begin(start)
+
+    def _allowed(self, episode: Episode) -> list[str]:
+        """Return the names of the states that an episode may begin from. Raises GameError."""
+        if not episode.states:
+            return list(self._hashes)
+        allowed: list[str] = []
+        for name in self._hashes:
+            if any(fnmatchcase(name, pattern) for pattern in episode.states):
+                allowed.append(name)
+        if not allowed:
+            raise GameError(
+                f"no state of the console is one of {', '.join(episode.states)}; expected names or "
+                f"patterns of its own: {', '.join(list(self._hashes)[:3])} …"
+            )
+        return allowed
 
     def _begin_log(self, episode: Episode, variables: Iterable[int]) -> None:
         """Begin to count and log the frames of an episode that starts with these variables."""

@@ -43,7 +43,7 @@ RECENT: Final = 100
 """The number of the latest episodes that figures are about."""
 _FREE: Final = {"title", "license", "checkpoint", "save", "most"}
 """Widgets that may be changed when a training goes on."""
-CURVES: Final = ("decisions", "reward", "won", "entropy", "value_loss", "kl", "clipped")
+CURVES: Final = ("decisions", "reward", "won", "stage", "entropy", "value_loss", "kl", "clipped")
 """The columns of updates.csv."""
 
 
@@ -176,6 +176,27 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
     )
     seed: int = widget(default=0, min=0, rebuild=True, doc="of weights, games and choices")
 
+    stages: tuple[tuple[str, ...], ...] = widget(
+        default=(),
+        rebuild=True,
+        doc="a curriculum: for each stage the states that its episodes begin from, by patterns such "
+        "as Level4.*; none: any state of the console",
+    )
+    rise: float = widget(
+        default=0.8,
+        min=0.0,
+        max=1.0,
+        rebuild=True,
+        doc="share of the last 100 episodes that must be won for the next stage",
+    )
+    fall: float = widget(
+        default=0.2,
+        min=0.0,
+        max=1.0,
+        rebuild=True,
+        doc="share below which it goes back to the stage before",
+    )
+
     checkpoint: int = widget(
         default=20, min=1, rebuild=True, doc="number of updates from one checkpoint to the next"
     )
@@ -288,9 +309,16 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
             unpack(packed, model, self._games, self._figures, self._about)
         elif path.exists():
             self._go_on(model, path)
+        self._begin_stage()
         self._monitor = self._open_monitor()
         self._events.begin(self._figures.updates)
         self._model = model
+
+    def _begin_stage(self) -> None:
+        """Let the next episodes begin in the states of the present stage."""
+        assert self._games is not None
+        if self.stages:
+            self._games.begin_in(self.stages[self._figures.stage])
 
     def _open_monitor(self) -> LineFile:
         """Open monitor.csv, without the episodes since the checkpoint, which are played again."""
@@ -414,6 +442,9 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
             kl=values["train/approx_kl"],
             clipped=values["train/clip_fraction"],
         )
+        if self._figures.change_stage(len(self.stages), self.rise, self.fall):
+            self._begin_stage()
+            self._host.say(f"stage {self._figures.stage + 1} of {len(self.stages)}")
         for name, column in self._figures.curves.items():
             self._events.add(f"ppo/{name}", column[-1], model.num_timesteps)
         return True
@@ -535,6 +566,10 @@ class Figures:
         self.updates = 0
         self.episodes = 0
         """The number of episodes that are over."""
+        self.stage = 0
+        """The number of the present stage of the curriculum, from 0."""
+        self.won_in_stage: deque[bool] = deque(maxlen=RECENT)
+        """Whether the latest episodes were won, those since the stage began."""
         self.sums = [0.0] * games
         """The rewards of the current episode of each game."""
         self.lengths = [0] * games
@@ -570,6 +605,7 @@ class Figures:
             self.rewards.append(self.sums[game])
             if won is not None:
                 self.won.append(won)
+                self.won_in_stage.append(won)
             terms = {"ticks": info["results"]["ticks"], **info["results"].get("rewards", {})}
             self.behavior.append(terms)
             shown = "" if won is None else int(won)
@@ -584,6 +620,7 @@ class Figures:
             "decisions": decisions,
             "reward": np.mean(self.rewards) if self.rewards else np.nan,
             "won": np.mean(self.won) if self.won else np.nan,
+            "stage": self.stage,
             **values,
         }
         for name, column in self.curves.items():
@@ -595,6 +632,24 @@ class Figures:
             self.behavior_curves.setdefault(name, [])
         for name, column in self.behavior_curves.items():
             column.append(float(point[name]))
+
+    def change_stage(self, stages: int, rise: float, fall: float) -> bool:
+        """Go to the next stage of a curriculum, or to the one before; return whether it changed.
+
+        It is decided by the last 100 episodes, all of them since the stage began.
+        """
+        if len(self.won_in_stage) < RECENT:
+            return False
+        share = np.mean(self.won_in_stage)
+        before = self.stage
+        if share >= rise:
+            self.stage = min(self.stage + 1, max(stages - 1, 0))
+        elif share < fall:
+            self.stage = max(self.stage - 1, 0)
+        if self.stage == before:
+            return False
+        self.won_in_stage.clear()
+        return True
 
     def text(self) -> str:
         """Return a few words for a progress bar."""
@@ -635,6 +690,8 @@ def pack(model: PPO, games: Games, figures: Figures, about: Mapping[str, Any]) -
         "lengths": figures.lengths,
         "rewards": list(figures.rewards),
         "won": list(figures.won),
+        "stage": figures.stage,
+        "won_in_stage": list(figures.won_in_stage),
         "behavior": list(figures.behavior),
         "behavior_curves": figures.behavior_curves,
     }
@@ -682,6 +739,8 @@ def unpack(
     figures.sums, figures.lengths = rest["sums"], rest["lengths"]
     figures.rewards.extend(rest["rewards"])
     figures.won.extend(rest["won"])
+    figures.stage = rest["stage"]
+    figures.won_in_stage.extend(rest["won_in_stage"])
     figures.behavior.extend(rest["behavior"])
     figures.behavior_curves = rest["behavior_curves"]
     model._last_obs = games.go_to(rest["moments"])

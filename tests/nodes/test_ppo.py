@@ -131,6 +131,17 @@ def test_only_the_critic_learns_at_first(walk: str, home: Path, tmp_path: Path) 
     assert not np.array_equal(weights[1], weights[2])
 
 
+def test_a_curriculum_goes_on_and_is_remembered(walk: str, home: Path, tmp_path: Path) -> None:
+    stages = (("Level1.*",), ("Level1.Kaze*",), ("Level1.KazeVsKaze",))
+    few = {"steps": 96, "epochs": 1, "checkpoint": 1, "stages": stages}
+    # any share of wins is enough: 16 episodes in each update, and 100 in a stage
+    host = train(make(walk, rise=0.0, fall=0.0, **few, decisions=4 * 96 * 15), tmp_path, updates=8)
+    assert host.said == ["stage 2 of 3"]
+    host = train(make(walk, rise=0.0, fall=0.0, **few, decisions=4 * 96 * 15), tmp_path)
+    assert "stage 3 of 3" in host.said
+    assert table(home)["stage"].tolist() == [0] * 7 + [1] * 7 + [2]
+
+
 def test_old_checkpoints_are_removed_but_milestones_last_longer(
     walk: str, home: Path, tmp_path: Path
 ) -> None:

@@ -136,6 +136,34 @@ def test_several_processes_play_it() -> None:
     assert info["_results"].all()
 
 
+def test_episodes_begin_in_the_states_that_they_are_given() -> None:
+    env = WorkflowEnv("duel_vector", train=["head"], ticks=60)
+
+    def play_on() -> str:
+        over = False
+        while not over:
+            _, _, terminated, truncated, info = env.step(0)
+            over = terminated or truncated
+        state: str = info["results"]["start"]["state"]
+        return state
+
+    env.reset(seed=1, options={"states": ["Level5.KazeVsKaze", "Level7.Bron*"]})
+    states = {play_on()}
+    for _ in range(8):
+        env.reset()
+        states.add(play_on())
+    assert states == {"Level5.KazeVsKaze", "Level7.BronVsBron", "Level7.BronVsTarn"}
+
+    env.reset()
+    moment = env.moment()
+    env.reset(options={"states": []})
+    env.go_to(moment)
+    assert play_on() in states
+    with pytest.raises(MinibrainsError, match=r"no state of the console is one of Level99\.\*"):
+        env.reset(options={"states": ["Level99.*"]})
+    env.close()
+
+
 # -- spaces ----------------------------------------------------------------------------------------
 
 
