@@ -214,6 +214,11 @@ class Host(ABC):
         """
         raise RunError(f"{self.node}: only a node in the process of its run knows its links")
 
+    @property
+    def packs(self) -> tuple[Path, ...]:
+        """The files of the node packs of this run, for a workflow that the node plays."""
+        return ()
+
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Apply the function to every item, and return the results in the order of the items.
 

@@ -194,8 +194,12 @@ class Engine:
 
         Raises WorkflowError or NodeFailed.
         """
+        trained: tuple[str, ...] = ()
+        if plan.graph.region is not None:
+            trained = plan.graph.region.nodes
         for runtime in registers_first(runtimes):
-            if not runtime.is_open and not runtime.replayed:
+            # those that are trained are not called either
+            if not runtime.is_open and not runtime.replayed and runtime.name not in trained:
                 runtime.open(make_host(runtime, self), plan.graph.workflow.where)
         sizes = {name: runtime.sizes for name, runtime in runtimes.items() if runtime.sizes}
         if sizes:

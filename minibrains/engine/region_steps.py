@@ -49,6 +49,11 @@ class RegionSteps:
         self._answer: Mapping[Link, Any] = {}
         self._deliveries = [self._delivery(step) for step in self._steps]
 
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The ids of its nodes."""
+        return self._region.nodes
+
     def reset(self) -> None:
         """Begin an episode."""
         self.asked = self._entered = False

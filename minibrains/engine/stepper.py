@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import compress
-from typing import Any
+from typing import Any, Final
 
 from minibrains.engine.engine import Engine
 from minibrains.engine.plan import TICK_SLOT
 from minibrains.engine.steps import StepFunction
 from minibrains.errors import RunError
 from minibrains.graph.workflow import Link
+
+_PATIENCE: Final = 100_000
+"""The most ticks from one decision to the next: half an hour of a game."""
 
 
 class Stepper:
@@ -29,12 +32,15 @@ class Stepper:
         self.observation: list[Any] = []
         """The values of `Region.inputs` when it was due last; empty before."""
         self.reward = 0.0
-        """The sum of the rewards since the last decision."""
+        """The sum of the rewards since the last decision; with those before the first one, until it
+        is answered."""
         self.terminated = self.truncated = False
         self._limit: int | None = None
         self._due: Iterator[tuple[int, StepFunction]] | None = None
         """The steps of the current tick that are left; None between two ticks."""
-        self._rewarded = False
+        self._rewarded = self._answered = False
+        self._asked_at = 0
+        """The tick of the last decision."""
 
     def reset(self, index: int, seed: int, limit: int | None) -> bool:
         """Begin an episode, and go on to its first decision.
@@ -52,7 +58,8 @@ class Stepper:
         self._limit, self._due = limit, None
         self.observation = []
         self.reward = 0.0
-        self.terminated = self.truncated = self._rewarded = False
+        self.terminated = self.truncated = self._rewarded = self._answered = False
+        self._asked_at = 0
         return self._go_on()
 
     def step(self, answer: Mapping[Link, Any]) -> bool:
@@ -62,8 +69,10 @@ class Stepper:
             False if the episode is over.
         """
         if self._due is None:
-            raise RunError("the episode is over; begin another one")
-        self.reward = 0.0
+            raise RunError("no decision is open: the episode has not begun, or is over")
+        if self._answered:
+            self.reward = 0.0
+        self._answered = True
         self._region.deliver(answer)
         return self._go_on()
 
@@ -78,18 +87,25 @@ class Stepper:
                     if self._region.asked:
                         self._region.asked = False
                         self.observation = self._region.inputs()
-                        # nothing is latched on a terminal tick, so no answer would matter, and the
-                        # steps that are left depend on it
+                        self._asked_at = self.engine.tick
                         if not self._is_terminal():
                             self._take_reward()
                             return True
-                        break
+                        # nothing is latched on a terminal tick, so that no answer would matter:
+                        # what depends on it goes on with the last one, if there is one
+                        if not self._answered:
+                            break
             except Exception as error:
+                self._due = None
                 self.engine.step_failed(index, error)
+                self._due = due
                 continue  # with the step after it
             self._end()
             if self.terminated or self.truncated:
                 return False
+            if self.engine.tick - self._asked_at > _PATIENCE:
+                region = ", ".join(self._region.nodes)
+                raise RunError(f"{region} was not due in {_PATIENCE} ticks; give it another clock")
 
     def _begin(self) -> Iterator[tuple[int, StepFunction]]:
         """Begin a tick; return the steps that are due."""

@@ -130,7 +130,8 @@ class Graph:
 
         Raises MinibrainsError.
         """
-        region = find_region(self.nodes, self.edges, self.when_links, train, reward)
+        muted = self.workflow.nodes.keys() - self.nodes.keys()
+        region = find_region(self.nodes, self.edges, self.when_links, train, reward, muted)
         return replace(self, region=region)
 
     def sources(self, name: str) -> dict[str, tuple[str, ...]]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from minibrains.errors import MinibrainsError, suggest
 from minibrains.graph.workflow import Link
+from minibrains.sockets import SocketTypes
 
 if TYPE_CHECKING:
     from minibrains.graph.check import CheckedNode, Edge
@@ -38,6 +39,7 @@ def find_region(
     when_links: Mapping[str, Link],
     train: Iterable[str],
     reward: str | None,
+    muted: Container[str] = (),
 ) -> Region:
     """Find the region of a checked graph that consists of these nodes.
 
@@ -52,11 +54,17 @@ def find_region(
         reward: The output that is the reward, "node.socket"; None: the `reward` of the only node
             that has such an output, or of the console if another node has one as well.
 
+        muted: The ids of nodes of the workflow that do not run.
+
     Raises:
         MinibrainsError: These nodes are no region; names the nodes that are in the way.
     """
-    finder = _RegionFinder(nodes, edges, when_links, train)
+    finder = _RegionFinder(nodes, edges, when_links, train, muted)
     return finder.region(reward)
+
+
+def _is_number(kind: SocketTypes) -> bool:
+    return all(option.python is float for option in kind.options) and bool(kind.options)
 
 
 class _RegionFinder:
@@ -66,12 +74,15 @@ class _RegionFinder:
         edges: Iterable[Edge],
         when_links: Mapping[str, Link],
         train: Iterable[str],
+        muted: Container[str],
     ) -> None:
         self.nodes, self.edges, self.when_links = nodes, list(edges), when_links
         wanted = tuple(train)
         if not wanted:
             raise MinibrainsError("train names no node; expected the ids of those to train")
         for name in wanted:
+            if name in muted:
+                raise MinibrainsError(f"train: {name} is muted or bypassed; expected running nodes")
             if name not in nodes:
                 hint = suggest(name, nodes) or f"Its nodes are {', '.join(nodes)}"
                 raise MinibrainsError(f"train: the workflow has no node {name!r}. {hint}")
@@ -179,9 +190,18 @@ class _RegionFinder:
         return self.nodes[name].cls.terminal is not None
 
     def _check_clocks(self) -> None:
-        """Check that all nodes are due on the same ticks."""
+        """Check that all nodes are due on the same ticks.
+
+        Two that read from outside must have a clock, and the same one: otherwise each of them is
+        due whenever something is delivered to it.
+        """
         fed = [edge.target for edge in self.edges if edge.source not in self.train]
         outer = [name for name in self.train if name in fed]
+        if len(outer) > 1 and self._clock(outer[0]) == _EVERY_TICK:
+            raise MinibrainsError(
+                f"train: {outer[0]} and {outer[1]} are each due whenever something is delivered to "
+                'it; give them the same clock, "every" or "when"'
+            )
         for name in self.train:
             follows = name not in fed and self._clock(name) == _EVERY_TICK
             if outer and not follows and self._clock(name) != self._clock(outer[0]):
@@ -205,6 +225,9 @@ class _RegionFinder:
                 raise MinibrainsError(
                     f"the reward {reward!r} is no output of the workflow; expected NODE.SOCKET"
                 )
+            if not _is_number(node.cls.schema.outputs[socket].kind):
+                kind = node.cls.schema.outputs[socket].kind
+                raise MinibrainsError(f"the reward {reward!r} carries {kind}; expected a number")
             return Link(name, socket)
         found = [name for name, node in self.nodes.items() if "reward" in node.cls.schema.outputs]
         sums = [name for name in found if not self._is_game(name)]

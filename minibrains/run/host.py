@@ -105,6 +105,10 @@ class RunHost(Host):
     def stopping(self) -> bool:
         return self.engine.stopping
 
+    @property
+    def packs(self) -> tuple[Path, ...]:
+        return tuple(Path(file).absolute() for file in self.spec.packs)
+
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         return self.mapper(function, items)
 

@@ -21,6 +21,8 @@ from minibrains.training.spaces import Port
 
 _SEEDS = 2**31
 """The number of different seeds that are drawn if none is given."""
+_EMPTY_EPISODES = 10
+"""Number of episodes without a decision that may follow each other."""
 
 
 class WorkflowEnv(gymnasium.Env[Any, Any]):
@@ -33,10 +35,12 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
     is delivered within that tick, as if the nodes had given it.
 
     - Observation and action: one output is a space of its own, several are a `Dict` by
-      "node.socket". Which type has which space: `minibrains.training.spaces.Port`.
-    - Reward: the sum of what the reward output has delivered since the last decision.
+      "node/socket". Which type has which space: `minibrains.training.spaces.Port`.
+    - Reward: the sum of what the reward output has delivered since the last decision; that of the
+      first step has what came before it as well.
     - `terminated`: the game is over by its own rules. `truncated`: the limit of the episode in
-      ticks is reached. The observation is then what the region was shown last.
+      ticks is reached. The observation is then what the region was shown last: on a tick on which
+      it was not due, there is no newer one.
     - `info` at the end of an episode has "results": what the nodes report, as in episodes.jsonl
       (score, won, start …).
     - `reset(options={"states": ["Level4.*"]})` begins in one of these states, out of those of the
@@ -96,12 +100,15 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
         """
         if isinstance(train, str):
             raise MinibrainsError(f"train is {train!r}; expected a list of ids, [{train!r}]")
+        if not all(isinstance(name, str) for name in train):
+            raise MinibrainsError(f"train is {list(train)}; expected the ids of nodes")
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise MinibrainsError(f"render_mode is {render_mode!r}; expected 'rgb_array' or None")
         self.render_mode = render_mode
         spec = RunSpec(
             workflow,
             ticks=ticks,
+            clock="fast",
             widgets=widgets or {},
             brains=brains or {},
             mute=tuple(mute),
@@ -109,6 +116,7 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
             train=tuple(train),
             reward=reward,
         )
+        self._closed = False
         self._run = Run(spec)
         self._run.open()
         try:
@@ -130,13 +138,18 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
         engine = self._run.engine
         region = engine.plan.graph.region
         assert region is not None
+        if region.reward is None:
+            raise MinibrainsError(
+                "nothing in the workflow is a reward; expected a console, or a node with an output "
+                "`reward` such as RewardSum, or reward=NODE.SOCKET"
+            )
         opened = {name: runtime.sizes for name, runtime in engine.runtimes.items()}
         unifier = resolve_sizes(engine.plan.graph, opened)
 
         def port(link: Link, is_action: bool) -> Port:
             schema = engine.plan.graph.nodes[link.node].cls.schema
             kind = unifier.resolve(link.node, schema.outputs[link.socket].kind)
-            return Port(str(link), kind, is_action)
+            return Port(f"{link.node}/{link.socket}", kind, is_action)
 
         self._observed = {link: port(link, is_action=False) for link in region.inputs}
         self._acted = {link: port(link, is_action=True) for link in region.outputs}
@@ -175,6 +188,8 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
         Raises:
             MinibrainsError: The console has no such state, or a node failed.
         """
+        if self._closed:
+            raise MinibrainsError("the environment is closed; make another one")
         super().reset(seed=seed)
         if options is not None and "states" in options:
             self.begin_in(options["states"])
@@ -195,14 +210,22 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
         assert self._seed is not None
         self._actions.clear()
         self._begun_in = self._run.engine.states
-        while not self._stepper.reset(self._index, self._seed, self._run.settings.ticks):
+        for _ in range(_EMPTY_EPISODES):
+            if self._stepper.reset(self._index, self._seed, self._run.settings.ticks):
+                return
             self._index += 1  # over before there was a decision
+        region = self._run.engine.plan.graph.region
+        assert region is not None
+        raise MinibrainsError(
+            f"{', '.join(region.nodes)} was not due in {_EMPTY_EPISODES} whole episodes; give it "
+            "another clock, or the episodes more ticks"
+        )
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Answer in the region's place, and go on to the next decision, or to the end.
 
         Args:
-            action: An element of `action_space`.
+            action: An element of `action_space`; for logits also a `spaces.Ranked`.
 
         Returns:
             Observation, reward, terminated, truncated, info.
@@ -211,6 +234,8 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
             MinibrainsError: The action is not in the space, the episode is over, or a node failed.
         """
         stepper = self._stepper
+        if self._closed:
+            raise MinibrainsError("the environment is closed; make another one")
         goes_on = stepper.step(self._answer(action))
         self._actions.append(action)
         info: dict[str, Any] = {}
@@ -256,11 +281,14 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
             return None
         for name, node in self._run.graph.nodes.items():
             if node.cls.terminal is not None and "frame" in node.cls.schema.outputs:
-                return np.array(self._run.peek(f"{name}.frame"))
-        raise MinibrainsError("render: the workflow has no console, and so no picture")
+                picture = self._run.peek(f"{name}.frame")
+                if isinstance(picture, np.ndarray):
+                    return picture.copy()
+        raise MinibrainsError("render: the workflow has no console with a picture")
 
     def close(self) -> None:
         """Close the nodes."""
+        self._closed = True
         self._run.close()
 
     def _observation(self) -> Any:
@@ -274,6 +302,12 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
         if len(self._acted) == 1:
             ((link, port),) = self._acted.items()
             return {link: port.value(action)}
+        names = [port.name for port in self._acted.values()]
+        if not isinstance(action, Mapping) or set(action) != set(names):
+            raise MinibrainsError(
+                f"the action {action!r} is none of {self.action_space}; expected a mapping with "
+                f"{', '.join(names)}"
+            )
         return {link: port.value(action[port.name]) for link, port in self._acted.items()}
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
+from gymnasium.spaces import Discrete
 from stable_baselines3.common.vec_env import VecEnv
 
 from minibrains.errors import RunError
@@ -15,6 +16,7 @@ from minibrains.process.messages import Failure, decode, encode
 from minibrains.process.parent import ParentProcess
 from minibrains.training.env import WorkflowEnv
 from minibrains.training.policy import RegionPolicy
+from minibrains.training.spaces import Ranked
 
 SHUTDOWN: Final = 5.0
 """Seconds that a process gets to close its games before it is killed."""
@@ -56,6 +58,8 @@ class Table:
         """
         results: list[tuple[Any, float, bool, dict[str, Any]]] = []
         for game, action in zip(self.games, actions, strict=True):
+            if np.shape(action) == (2,) and isinstance(game.action_space, Discrete):
+                action = Ranked(*map(int, action))
             observation, reward, terminated, truncated, info = game.step(action)
             over = terminated or truncated
             if over:
@@ -144,11 +148,9 @@ class Games(VecEnv):
     def step_wait(self) -> tuple[Any, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Return observations [games, …], rewards f32 [games], which episodes are over, infos."""
         results: list[tuple[Any, float, bool, dict[str, Any]]] = []
-        for table, share in zip(self._tables, self._shared(self._actions), strict=True):
-            if isinstance(table, _RemoteTable):
-                results += table.receive()
-            else:
-                results += table.step(share)
+        parts = self._receive("step", [(share,) for share in self._shared(self._actions)])
+        for part in parts:
+            results += part
         observations, rewards, over, infos = zip(*results, strict=True)
         return (
             _stacked(observations),
@@ -225,12 +227,26 @@ class Games(VecEnv):
         for table, given in zip(self._tables, arguments, strict=True):
             if isinstance(table, _RemoteTable):
                 table.send(method, *given)
+        return self._receive(method, arguments)
+
+    def _receive(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Return what the tables answer to a call, after the calls of those in this process.
+
+        If one has failed, the answers of the others are taken as well, so that the next call gets
+        its own.
+        """
         results: list[Any] = []
+        errors: list[Exception] = []
         for table, given in zip(self._tables, arguments, strict=True):
-            if isinstance(table, _RemoteTable):
-                results.append(table.receive())
-            else:
-                results.append(getattr(table, method)(*given))
+            try:
+                if isinstance(table, _RemoteTable):
+                    results.append(table.receive())
+                else:
+                    results.append(getattr(table, method)(*given))
+            except Exception as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
         return results
 
 

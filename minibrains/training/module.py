@@ -23,8 +23,7 @@ Batch = torch.Tensor | Mapping[str, torch.Tensor]
 class RegionModule(nn.Module):
     """The networks of a region of a workflow, as one module over batches, gradients included.
 
-    The networks are in `networks`, by the ids of their nodes. Set `requires_grad_(False)` on one of
-    them to freeze it.
+    `network` returns the network of a node; set `requires_grad_(False)` on it to freeze it.
     """
 
     def __init__(self, graph: Graph, nodes: Mapping[str, TorchNode]) -> None:
@@ -38,11 +37,11 @@ class RegionModule(nn.Module):
         assert graph.region is not None
         self._region = graph.region
         self._nodes = dict(nodes)
-        self.networks = nn.ModuleDict()
+        self._networks = nn.ModuleDict()
         self._sources: dict[str, list[Link | None]] = {}
         """Node -> the output that each of its inputs reads, or None."""
         for name, node in nodes.items():
-            self.networks[name] = node.module = node.make_module()
+            self._networks[_key(name)] = node.module = node.make_module()
             linked = {
                 edge.input.name: Link(edge.source, edge.output.name)
                 for edge in graph.edges
@@ -50,18 +49,25 @@ class RegionModule(nn.Module):
             }
             self._sources[name] = [linked.get(socket) for socket in node.schema.inputs]
 
+    def network(self, node: str) -> nn.Module:
+        """Return the network of a node."""
+        return self._networks[_key(node)]
+
     def forward(self, inputs: Batch) -> Batch:
         """Compute what the region gives out.
 
         Args:
-            inputs: Tensors [B, …]: the only input of the region, or all of them by "node.socket".
+            inputs: Tensors [B, …]: the only input of the region, or all of them by "node/socket".
 
         Returns:
-            Tensors [B, …]: the only output, or all of them by "node.socket".
+            Tensors [B, …]: the only output, or all of them by "node/socket".
         """
         values: dict[Link | None, Any] = {None: None}
         for link in self._region.inputs:
-            values[link] = inputs if isinstance(inputs, torch.Tensor) else inputs[str(link)]
+            if isinstance(inputs, torch.Tensor):
+                values[link] = inputs
+            else:
+                values[link] = inputs[f"{link.node}/{link.socket}"]
         for name, node in self._nodes.items():
             result = node.forward(*[values[source] for source in self._sources[name]])
             outputs = [Link(name, socket) for socket in node.schema.outputs]
@@ -71,7 +77,7 @@ class RegionModule(nn.Module):
         if len(self._region.outputs) == 1:
             only: torch.Tensor = values[self._region.outputs[0]]
             return only
-        return {str(link): values[link] for link in self._region.outputs}
+        return {f"{link.node}/{link.socket}": values[link] for link in self._region.outputs}
 
     def brains(self) -> dict[str, Any]:
         """Return a brain of each node with the present weights; that of a frozen node is its own,
@@ -79,10 +85,15 @@ class RegionModule(nn.Module):
         """
         brains: dict[str, Any] = {}
         for name, node in self._nodes.items():
-            network = self.networks[name]
+            network = self.network(name)
             is_frozen = not any(parameter.requires_grad for parameter in network.parameters())
             brains[name] = node.brain if is_frozen else node.brain_of(network)
         return brains
+
+
+def _key(node: str) -> str:
+    """Return the name of a node's network, which no attribute of a ModuleDict has."""
+    return f"node {node}".replace(".", "/")
 
 
 def region(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,19 @@ from minibrains.sockets import DTYPES, SocketTypes
 
 if TYPE_CHECKING:
     import gymnasium
+
+
+_IMPOSSIBLE: Final = 1e9
+"""A difference of logits that no temperature makes possible."""
+
+
+class Ranked(NamedTuple):
+    """An action, and the one to take if that is not let through: the answer to a sampler that
+    delivers a second best action as well.
+    """
+
+    best: int
+    second: int
 
 
 class Port:
@@ -31,7 +44,7 @@ class Port:
         """Find the space of an output.
 
         Args:
-            name: The output, "node.socket".
+            name: The output, "node/socket", which torch takes as the name of a module.
             kind: Its type, with all sizes.
             is_action: It is a part of the action, not of the observation.
 
@@ -80,29 +93,41 @@ class Port:
         """Return an element of the space as the value of a link.
 
         Args:
-            action: An element. For logits also several indices, the best first, for a sampler that
-                delivers a second best action as well.
+            action: An element. For logits also a Ranked.
 
         Raises:
             MinibrainsError: It is none of the space's elements.
         """
-        if self._is_logits and np.ndim(action) == 1:
-            return self._ranked(action)
-        if not self.space.contains(np.asarray(action, self.space.dtype)):
-            raise MinibrainsError(f"{self.name}: the action {action!r} is none of {self.space}")
+        if isinstance(action, Ranked) and self._is_logits and action.best != action.second:
+            return self._logits([self._element(action.best), self._element(action.second)])
+        element = self._element(action)
         if self._is_logits:
-            return self._ranked([action])
+            return self._logits([element])
         if self._python is float:
-            return float(np.asarray(action).item())
+            return float(element.item())
         if self._python in (int, bool):
-            return self._python(action)
-        return np.asarray(action, self.space.dtype)
+            return self._python(element)
+        return element
 
-    def _ranked(self, actions: Sequence[Any]) -> np.ndarray:
-        """Return logits of which only these are possible, the first most likely."""
+    def _element(self, action: Any) -> Any:
+        try:
+            element = np.asarray(action)
+            dtype = self.space.dtype
+            if dtype is not None and np.can_cast(element.dtype, dtype, "same_kind"):
+                element = element.astype(dtype)
+            if self.space.contains(element):
+                return element
+        except (TypeError, ValueError):
+            pass  # it is no array at all
+        raise MinibrainsError(f"{self.name}: the action {action!r} is none of {self.space}")
+
+    def _logits(self, actions: Sequence[Any]) -> np.ndarray:
+        """Return logits of which the first action is certain, at any temperature, and of the others
+        the second is the best.
+        """
         logits = np.full(self.space.n, -np.inf, np.float32)  # type: ignore[attr-defined]
         for rank, action in enumerate(actions):
-            logits[int(action)] = -rank
+            logits[int(action)] = -rank * _IMPOSSIBLE
         return logits
 
 

@@ -41,7 +41,7 @@ RESUME: Final = "training.safetensors"
 """The name of the file with everything to go on with, in the folder of a training."""
 RECENT: Final = 100
 """The number of the latest episodes that figures are about."""
-_FREE: Final = {"title", "license", "checkpoint", "save", "most"}
+_FREE: Final = {"title", "license", "processes", "decisions", "checkpoint", "save", "most"}
 """Widgets that may be changed when a training goes on."""
 CURVES: Final = ("decisions", "reward", "won", "stage", "entropy", "value_loss", "kl", "clipped")
 """The columns of updates.csv."""
@@ -138,7 +138,9 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
     )
 
     preset: Literal["default", "fast", "stable"] = widget(
-        default="default", rebuild=True, doc="the values of the settings below that are 0"
+        default="default",
+        rebuild=True,
+        doc="the values of the settings below that are 0, and of entropy if it is -1",
     )
     rate: float = widget(
         default=0.0,
@@ -150,7 +152,10 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
     batch: int = widget(default=0, min=0, rebuild=True, doc="decisions in a step of the optimizer")
     epochs: int = widget(default=0, min=0, rebuild=True, doc="times that an update uses each")
     entropy: float = widget(
-        default=0.0, min=0.0, rebuild=True, doc="weight of the policy's entropy; falls like `rate`"
+        default=-1.0,
+        min=-1.0,
+        rebuild=True,
+        doc="weight of the policy's entropy; falls like `rate`",
     )
     clip: float = widget(
         default=0.0, min=0.0, rebuild=True, doc="how far an update may change a probability"
@@ -179,8 +184,8 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
     stages: tuple[tuple[str, ...], ...] = widget(
         default=(),
         rebuild=True,
-        doc="a curriculum: for each stage the states that its episodes begin from, by patterns such "
-        "as Level4.*; none: any state of the console",
+        doc="a curriculum: for each stage the states that its episodes begin from, as patterns: "
+        "Level4.*; none: any state of the console",
     )
     rise: float = widget(
         default=0.8,
@@ -221,6 +226,17 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
                 f"{self.name[:100]!r} cannot be the name of a training; "
                 "expected the name of a folder, without / and not beginning with a dot"
             )
+        if self.processes > self.environments:
+            raise MinibrainsError(
+                f"processes is {self.processes}, and environments {self.environments}; expected at "
+                "least one game for each process"
+            )
+        preset = self._chosen()
+        if preset.batch < 2 or preset.steps * self.environments < 2:
+            raise MinibrainsError(
+                "an update needs at least two decisions; expected batch, and steps times "
+                "environments, from 2 on"
+            )
 
     def open(self, host: Host) -> None:
         _load_stable_baselines()  # what may be missing is better missed now
@@ -231,13 +247,19 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         self._games: Games | None = None
         self._monitor: LineFile | None = None
         self._events = curves.Events(self._folder / "events")
+        self._preset = self._chosen()
+        self._boundary: bytes | None = None
+        """The training at the end of the last update, if it is not in a checkpoint."""
+
+    def _chosen(self) -> Preset:
+        """Return the settings of PPO: its own, and for the others those of the preset."""
         preset = PRESETS[self.preset]
-        self._preset = Preset(
+        return Preset(
             rate=self.rate or preset.rate,
             steps=self.steps or preset.steps,
             batch=self.batch or preset.batch,
             epochs=self.epochs or preset.epochs,
-            entropy=self.entropy or preset.entropy,
+            entropy=preset.entropy if self.entropy < 0 else self.entropy,
             clip=self.clip or preset.clip,
         )
 
@@ -255,6 +277,8 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         if self._model.num_timesteps < self.decisions and not self._update(self._model):
             return  # stopped within an update, which counts for nothing
         finished = self._model.num_timesteps >= self.decisions
+        assert self._games is not None
+        self._boundary = pack(self._model, self._games, self._figures, self._about)
         try:
             if finished or self._figures.updates % self.checkpoint == 0:
                 self._keep(self._model)
@@ -311,7 +335,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
             self._go_on(model, path)
         self._begin_stage()
         self._monitor = self._open_monitor()
-        self._events.begin(self._figures.updates)
+        self._events.begin(model.num_timesteps)
         self._model = model
 
     def _begin_stage(self) -> None:
@@ -334,7 +358,11 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         return LineFile(path)
 
     def _forget(self) -> None:
-        """Close the games, if they are open."""
+        """Close the games, if they are open; keep what was learned since the last checkpoint."""
+        if self._boundary is not None:
+            curves.write_csv(self._folder / "updates.csv", self._figures.curves)
+            write_atomic(self._folder / RESUME, self._boundary)
+        self._boundary = None
         if self._games is not None:
             self._games.close()
         if self._monitor is not None:
@@ -350,15 +378,16 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
             "reward": self.reward or None,
             "widgets": dict(self.widgets),
             "brains": dict(self.brains),
+            "packs": self._host.packs,
         }
         try:
             return Games(arguments, self.environments, self.processes)
         except WorkflowError as error:
-            if self.processes == self.environments:
+            if "a process can have one emulator" not in str(error):
                 raise
             raise MinibrainsError(
-                f"{error}\nif its console is an emulator, each game needs a process of its own: "
-                "set environments and processes to the same number"
+                "a process can have only one emulator, so each game needs its own process: set "
+                "processes and environments to the same number"
             ) from None
 
     def _make_model(self, games: Games) -> PPO:
@@ -389,7 +418,13 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
             seed=self.seed,
             device="cpu",
             policy_kwargs={
-                "make_network": partial(region, self.workflow, self.train, brains=self.brains),
+                "make_network": partial(
+                    region,
+                    self.workflow,
+                    self.train,
+                    brains=dict(self.brains),
+                    packs=self._host.packs,
+                ),
                 "entropy": preset.entropy,
                 "kl": self.kl,
             },
@@ -434,7 +469,10 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         if self._host.stopping:
             return False
         values = model.logger.name_to_value
-        self._check_finite(*values.values())
+        losses = [value for name, value in values.items() if name.endswith(("loss", "kl"))]
+        self._check_finite(
+            *losses, *[float(weights.detach().sum()) for weights in policy.parameters()]
+        )
         self._figures.end_update(
             model.num_timesteps,
             entropy=policy.mean_entropy,
@@ -453,9 +491,8 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         """Raise MinibrainsError if a loss or a weight is no number."""
         if not np.isfinite(values).all():
             raise MinibrainsError(
-                f"the loss of update {self._figures.updates + 1} is no number; the last checkpoint "
-                "is good: use its brains, or train again with another name and a smaller rate, or "
-                "smaller rewards"
+                f"the loss of update {self._figures.updates + 1} is no number; train again with "
+                "another name, and a smaller rate or smaller rewards"
             )
 
     def _on_decisions(self, local: Mapping[str, Any], _: Any) -> bool:
@@ -483,7 +520,9 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         curves.write_csv(self._folder / "updates.csv", self._figures.curves)
         curves.write_csv(self._folder / "behavior_metrics.csv", self._figures.behavior_curves)
         assert self._games is not None
-        write_atomic(self._folder / RESUME, pack(model, self._games, self._figures, self._about))
+        assert self._boundary is not None
+        write_atomic(self._folder / RESUME, self._boundary)
+        self._boundary = None
 
     def _tidy(self) -> None:
         """Remove the brains of old checkpoints, so that `most` are left: of those before the latest
@@ -706,7 +745,8 @@ def unpack(
     """Go on from what `pack` has returned.
 
     Raises:
-        ValueError: It is of another training, or cannot be read.
+        MinibrainsError: It was begun with other settings.
+        ValueError: It cannot be read.
     """
     import torch
     from safetensors import SafetensorError
@@ -720,7 +760,10 @@ def unpack(
         raise ValueError(str(error)) from None
     for name, value in about.items():
         if rest["about"].get(name) != value:
-            raise ValueError(f"it was begun with {name} {rest['about'].get(name)!r}, not {value!r}")
+            raise MinibrainsError(
+                f"the training was begun with {name} {rest['about'].get(name)!r}, not {value!r}; "
+                "choose another name, or remove its folder"
+            )
     model.policy.load_state_dict(_below("policy/", tensors))
     state: dict[int, dict[str, torch.Tensor]] = {}
     for name, tensor in _below("optimizer/", tensors).items():

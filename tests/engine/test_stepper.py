@@ -9,13 +9,20 @@ from typing import Any
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from minibrains import ABSENT, MinibrainsError
+from minibrains import ABSENT, Episode, MinibrainsError
 from minibrains.engine.engine import Engine
 from minibrains.engine.stepper import Stepper
 from minibrains.graph.check import Edge
 from minibrains.graph.workflow import Link
 from tests.engine.test_oracle import FAMILY, workflows
-from tests.support.engine_fixtures import Call, Entries, make_engine, make_plan, open_engine
+from tests.support.engine_fixtures import (
+    Call,
+    Entries,
+    FakeHost,
+    make_engine,
+    make_plan,
+    open_engine,
+)
 
 # -- the same as if the nodes themselves had answered ----------------------------------------------
 
@@ -68,6 +75,20 @@ def answer(engine: Engine, train: Sequence[str], observation: Sequence[Any]) -> 
     return {link: values.get(link, ABSENT) for link in graph.region.outputs}
 
 
+def depends(engine: Engine) -> set[str]:
+    """Return the nodes of the region, and those that depend on them within a tick."""
+    graph = engine.plan.graph
+    assert graph.region is not None
+    found = set(graph.region.nodes)
+    links = [(edge.source, edge.target) for edge in graph.edges]
+    links += [(link.node, name) for name, link in graph.when_links.items()]
+    for _ in graph.nodes:
+        for source, target in links:
+            if source in found and not graph.nodes[source].delays:
+                found.add(target)
+    return found
+
+
 def by_node(calls: list[Call], before: int | None) -> dict[str, list[Call]]:
     """Sort calls by node; those before a tick, of which nodes that think do not tell theirs."""
     found: dict[str, list[Call]] = defaultdict(list)
@@ -100,6 +121,8 @@ def test_all_other_nodes_are_called_as_if_the_nodes_had_answered(
     assert trained.plan.graph.region is not None
     train = [name for name in train if name in trained.plan.graph.region.nodes]
     wanted, found = open_engine(engine), open_engine(trained)
+    for name in train:  # the engine does not open them
+        trained.nodes[name].open(FakeHost(trained.runtimes[name], trained, found))
     stepper = Stepper(trained)
     for index in range(episodes):
         wanted.clear()
@@ -110,6 +133,8 @@ def test_all_other_nodes_are_called_as_if_the_nodes_had_answered(
             ended = engine.advance(1)
         engine.state()  # waits for those that think
 
+        for name in train:
+            trained.nodes[name].reset(Episode(index, 5, name))
         asked = stepper.reset(index, seed=5, limit=ticks)
         while asked:
             asked = stepper.step(answer(trained, train, stepper.observation))
@@ -117,8 +142,10 @@ def test_all_other_nodes_are_called_as_if_the_nodes_had_answered(
 
         assert (stepper.terminated, trained.tick) == (ended, engine.tick)
         last = engine.tick - 1 if ended else None  # nothing is answered on a terminal tick
-        calls, as_wanted = by_node(found, last), by_node(wanted, last)
+        dependent = depends(trained)
         for name in trained.nodes:
+            before = last if name in dependent else None
+            calls, as_wanted = by_node(found, before), by_node(wanted, before)
             # within the region all nodes are asked together; alone, some may be asked less often
             if len(train) == 1 or name not in train:
                 assert calls[name] == as_wanted[name]

@@ -94,14 +94,31 @@ def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(
     walk: str, home: Path, tmp_path: Path
 ) -> None:
     whole = train(make(walk, name="whole"), tmp_path)
-    train(make(walk, name="parts"), tmp_path, updates=3)  # the last checkpoint is that of update 2
-    parts = train(make(walk, name="parts"), tmp_path)
-    assert parts.said[0] == "the training parts goes on after update 2"
+    train(make(walk, name="parts"), tmp_path, updates=3)
+    parts = train(make(walk, name="parts", processes=2), tmp_path)
+    assert parts.said[0] == "the training parts goes on after update 3"
     for column, values in table(home, "whole").items():
         assert values.tolist() == table(home, "parts")[column].tolist()
     first, second = (VectorPolicyBrain.load(Path(host.facts["policy"])) for host in (whole, parts))
     for name, array in first.tensors.items():
         assert np.array_equal(array, second.tensors[name])
+
+
+def test_a_training_that_was_killed_goes_on_from_the_last_checkpoint(
+    walk: str, home: Path, tmp_path: Path
+) -> None:
+    whole = train(make(walk, name="whole", kl=0.1, critic_first=3), tmp_path)
+    train(make(walk, name="killed", kl=0.1, critic_first=3), tmp_path, updates=2)
+    kept = (home / "training/killed/training.safetensors").read_bytes()
+    train(make(walk, name="killed", kl=0.1, critic_first=3), tmp_path, updates=2)
+    # as if it had been killed before these two were kept
+    (home / "training/killed/training.safetensors").write_bytes(kept)
+    killed = train(make(walk, name="killed", kl=0.1, critic_first=3), tmp_path)
+    assert killed.said[0] == "the training killed goes on after update 2"
+    first, second = (VectorPolicyBrain.load(Path(host.facts["policy"])) for host in (whole, killed))
+    for name, array in first.tensors.items():
+        assert np.array_equal(array, second.tensors[name])
+    assert len(load_results(str(home / "training/killed"))) == 4 * 96 * 8 // 24
 
 
 def test_it_does_not_matter_where_the_games_are_played(
@@ -165,6 +182,15 @@ def test_a_loss_that_is_no_number_ends_it(walk: str, tmp_path: Path) -> None:
         train(make(walk, rate=1e30), tmp_path)
 
 
+def test_settings_that_make_no_update_are_refused(walk: str) -> None:
+    with pytest.raises(
+        MinibrainsError, match="expected batch, and steps times environments, from 2 on"
+    ):
+        make(walk, steps=1, environments=1).check()
+    with pytest.raises(MinibrainsError, match="at least one game for each process"):
+        make(walk, processes=5).check()
+
+
 # -- refusals --------------------------------------------------------------------------------------
 
 
@@ -172,7 +198,7 @@ def test_another_training_of_the_same_name_is_refused(walk: str, tmp_path: Path)
     train(make(walk), tmp_path, updates=2)
     with pytest.raises(
         MinibrainsError,
-        match=r"cannot go on: it was begun with rate 0\.003, not 0\.001; choose another name",
+        match=r"the training was begun with rate 0\.003, not 0\.001; choose another name",
     ):
         train(make(walk, rate=1e-3), tmp_path, updates=1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -11,8 +12,11 @@ import pytest
 import torch
 from gymnasium.utils.env_checker import check_env
 
-from minibrains import MinibrainsError, Run, RunSpec, WorkflowEnv
+from minibrains import Episode, MinibrainsError, Run, RunSpec, WorkflowEnv
+from minibrains.sockets import SocketType, SocketTypes
 from minibrains.training.module import region
+from minibrains.training.spaces import Port, Ranked
+from nodes.policies.network import ActionSampler
 
 EMULATOR = {"type": "RetroEmulator@2", "set": {"game": "Airstriker-Genesis-v0"}}
 
@@ -91,6 +95,14 @@ def test_gymnasium_makes_and_checks_it() -> None:
     assert env.action_space == gymnasium.spaces.Discrete(6)
     env.close()
 
+    env = gymnasium.make(
+        "minibrains:minibrains/Workflow-v0", workflow="duel_vector", train=["head"], ticks=100
+    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*infinity.*")
+        check_env(env.unwrapped, skip_render_check=True)  # it has no picture
+    env.close()
+
 
 def test_the_limit_of_the_run_truncates() -> None:
     env = WorkflowEnv(airstriker(), train=["head"], ticks=20)
@@ -98,7 +110,9 @@ def test_the_limit_of_the_run_truncates() -> None:
     steps = [env.step(0) for _ in range(3)]
     assert [step[2:4] for step in steps] == [(False, False), (False, False), (False, True)]
     assert [sorted(step[4]) for step in steps] == [[], [], ["results"]]
-    with pytest.raises(MinibrainsError, match="the episode is over; begin another one"):
+    with pytest.raises(
+        MinibrainsError, match="no decision is open: the episode has not begun, or is over"
+    ):
         env.step(0)
     env.close()
 
@@ -172,17 +186,143 @@ def test_policy_and_sampler_together_choose_an_index() -> None:
     assert env.action_space == gymnasium.spaces.Discrete(6)
     env.reset(seed=1)
     env.step(5)
-    with pytest.raises(MinibrainsError, match=r"choose.action: the action 6 is none of Discrete"):
+    with pytest.raises(MinibrainsError, match=r"choose/action: the action 6 is none of Discrete"):
         env.step(6)
     env.close()
 
 
-def test_more_than_one_input_and_output() -> None:
-    blend = {"type": "Any@1", "in": {"flags": ["console.terminated"]}}
-    note = {"type": "Preview@1", "in": {"frame": "small.frame"}}
-    env = WorkflowEnv(airstriker(blend=blend, note=note), train=["small"])
+def test_a_picture_may_be_the_action() -> None:
+    env = WorkflowEnv(airstriker(), train=["small"])
     assert env.observation_space == gymnasium.spaces.Box(0, 255, (224, 320, 1), np.uint8)
     assert env.action_space == gymnasium.spaces.Box(0, 255, (84, 84, 1), np.uint8)
+    env.close()
+
+
+PACK = """
+from typing import NamedTuple
+
+from minibrains import Episode, Flag, Node, Number, Register
+
+
+class Said(NamedTuple):
+    low: Number
+    high: Number
+    done: Flag
+    paid: Number
+
+
+class Game(Register, terminal="done"):
+    def reset(self, episode: Episode) -> None:
+        self.tick_ = 0
+        self.heard = 0.0
+
+    def emit(self) -> Said:
+        paid = 100.0 if self.tick_ == 5 else 0.0
+        return Said(self.tick_, self.tick_ * 10, self.tick_ == 5, paid)
+
+    def latch(self, first: Number | None = None, second: Number | None = None) -> None:
+        self.tick_ += 1
+        self.heard = (first or 0.0) + (second or 0.0)
+
+    def report(self):
+        return {"heard": self.heard}
+
+
+class Answers(NamedTuple):
+    plus: Number
+    minus: Number
+
+
+class Learner(Node):
+    def tick(self, low: Number, high: Number) -> Answers:
+        return Answers(low + high, low - high)
+
+
+class Cost(Node):
+    def tick(self, action: Number) -> Number:
+        return -1.0
+"""
+
+
+def small_game(tmp_path: Path, every: int, costs: bool) -> WorkflowEnv:
+    """Return an environment of a game of six ticks that pays 100 on its last one."""
+    (tmp_path / "small.py").write_text(PACK)
+    terms = ["game.paid", "cost.number"] if costs else ["game.paid"]
+    nodes = {
+        "game": {
+            "type": "small.Game@1",
+            "in": {"first": "learner.plus", "second": "learner.minus"},
+        },
+        "learner": {
+            "type": "small.Learner@1",
+            "in": {"low": "game.low", "high": "game.high"},
+            "every": every,
+        },
+        "cost": {"type": "small.Cost@1", "in": {"action": "learner.plus"}},
+        "sum": {"type": "RewardSum@2", "in": {"rewards": terms}},
+    }
+    workflow = {"minibrains": 1, "nodes": nodes}
+    return WorkflowEnv(workflow, train=["learner"], packs=[tmp_path / "small.py"])
+
+
+def test_several_inputs_and_outputs_are_mappings(tmp_path: Path) -> None:
+    env = small_game(tmp_path, every=2, costs=False)
+    observed, acted = env.observation_space, env.action_space
+    assert isinstance(observed, gymnasium.spaces.Dict)
+    assert isinstance(acted, gymnasium.spaces.Dict)
+    assert sorted(observed.spaces) == ["game/high", "game/low"]
+    assert sorted(acted.spaces) == ["learner/minus", "learner/plus"]
+    observation, _ = env.reset(seed=0)
+    assert observation == {"game/low": [0.0], "game/high": [0.0]}
+    observation, _, _, _, _ = env.step({"learner/plus": [3.0], "learner/minus": [4.0]})
+    assert observation == {"game/low": [2.0], "game/high": [20.0]}
+    with pytest.raises(MinibrainsError, match="expected a mapping with learner/plus"):
+        env.step({"learner/plus": [3.0]})
+    _, _, _, _, _ = env.step({"learner/plus": [5.0], "learner/minus": [6.0]})
+    _, reward, terminated, _, info = env.step({"learner/plus": [1.0], "learner/minus": [1.0]})
+    assert (reward, terminated, info["results"]["heard"]) == (100.0, True, 2.0)
+    env.close()
+    with pytest.raises(MinibrainsError, match="the environment is closed"):
+        env.reset()
+
+
+@pytest.mark.parametrize("costs", [False, True])
+@pytest.mark.parametrize("every", [1, 2, 3])
+def test_the_reward_of_the_last_tick_is_paid(tmp_path: Path, every: int, costs: bool) -> None:
+    env = small_game(tmp_path, every, costs)
+    env.reset(seed=0)
+    score, over = 0.0, False
+    while not over:
+        action = {"learner/plus": [0.0], "learner/minus": [0.0]}
+        _, reward, terminated, truncated, info = env.step(action)
+        score += reward
+        over = terminated or truncated
+    env.close()
+    assert info["results"]["rewards"]["game"] == 100.0
+    assert score == info["results"]["reward"]
+
+
+@pytest.mark.parametrize("action", [-1, 6, 2.5, [2], "x", None, Ranked(2, 2), Ranked(2, 6)])
+def test_what_is_no_action_is_refused(action: Any) -> None:
+    port = Port("head/logits", SocketTypes((SocketType("logits", "f32", (6,), np.ndarray),)), True)
+    with pytest.raises(
+        MinibrainsError, match=r"head/logits: the action .* is none of Discrete\(6\)"
+    ):
+        port.value(action)
+
+
+def test_a_sampler_takes_the_action_at_any_temperature() -> None:
+    port = Port("head/logits", SocketTypes((SocketType("logits", "f32", (6,), np.ndarray),)), True)
+    sampler = ActionSampler(mode="sample", temperature=100.0)
+    sampler.reset(Episode(0, 0, "choose"))
+    choices = {sampler.tick(port.value(Ranked(2, 4))) for _ in range(1000)}
+    assert choices == {(2, 4)}
+
+
+def test_a_region_that_is_never_due_ends_with_a_sentence() -> None:
+    env = WorkflowEnv("duel_vector", train=["head"], widgets={"clock.offset": 200}, ticks=100)
+    with pytest.raises(MinibrainsError, match="head was not due in 10 whole episodes"):
+        env.reset(seed=1)
     env.close()
 
 
@@ -226,7 +366,7 @@ def test_a_word_is_no_list_of_nodes() -> None:
 def test_what_has_no_space_is_refused() -> None:
     features = {"type": "GameFeatures@1", "in": {"variables": "console.variables"}}
     with pytest.raises(
-        MinibrainsError, match=r"console.variables carries variables, which a learner"
+        MinibrainsError, match=r"console/variables carries variables, which a learner"
     ):
         WorkflowEnv(
             airstriker(
@@ -266,7 +406,7 @@ def test_the_networks_of_a_region_are_trained_and_become_brains_again() -> None:
     after = network.brains()["head"]
     for name, array in before.tensors.items():
         assert np.allclose(after.tensors[name], array + np.float32(0.5))
-    network.networks["head"].requires_grad_(False)
+    network.network("head").requires_grad_(False)
     assert network.brains()["head"].ref is not None  # its own file
 
 
