@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from time import perf_counter
+from contextlib import closing
 from typing import Any, Final
 
 import gymnasium
@@ -30,6 +30,7 @@ GAMES: Final = 8
 """Games of Duel that are played at a time."""
 ROUNDS: Final = 100
 """Decisions of each of them in a turn."""
+DUEL_TURNS: Final = 7
 
 
 def run() -> dict[str, Any]:
@@ -37,16 +38,11 @@ def run() -> dict[str, Any]:
 
     `airstriker_pixels` with `head` left to a learner is played in turns with a Gymnasium
     environment as one writes it for stable-retro, on the same emulator: pads from a table, grey,
-    scaled and stacked frames, the reward of each frame. Then `duel_vector` is played by one process
-    and by two, and with a RetroEmulator in the place of its NativeDuel. Ratios are those of
-    medians.
+    scaled and stacked frames, the reward of each frame. Then games of `duel_vector` are played in
+    turns by one process and by two, and one game with NativeDuel and with RetroEmulator. Ratios are
+    those of medians.
     """
-    cases = [_beside_by_hand()]
-    here = _games({}, 1)
-    cases.append(_case("Duel, native, two processes", _games({}, 2), "one process", here))
-    with_emulator = _emulated()
-    cases.append(_case("Duel, native, one process", here, "the ROM", with_emulator))
-    return {"cases": cases}
+    return {"cases": [_beside_by_hand(), _two_processes(), _native()]}
 
 
 def _case(what: str, rate: float, beside: str, other: float) -> dict[str, Any]:
@@ -131,35 +127,43 @@ class ByHand(gymnasium.Env[np.ndarray, int]):
         return np.stack([self._frames[-1 - tap] for tap in TAPS])
 
 
-def _games(widgets: dict[str, Any], processes: int) -> float:
-    """Return the decisions a second of GAMES games of duel_vector, all together."""
-    arguments = {"workflow": "duel_vector", "train": ["head"], "widgets": widgets}
-    games = Games(arguments, GAMES, processes)
-    random = np.random.default_rng(0)
-    try:
-        games.seed(0)
+def _two_processes() -> dict[str, Any]:
+    with closing(Games(_duel(), GAMES, 1)) as one, closing(Games(_duel(), GAMES, 2)) as two:
+        taken = medians({"one": _decisions(one), "two": _decisions(two)}, DUEL_TURNS)
+    rates = {name: GAMES * ROUNDS / seconds for name, seconds in taken.items()}
+    return _case("Duel, native, two processes", rates["two"], "one process", rates["one"])
+
+
+def _native() -> dict[str, Any]:
+    with (
+        closing(Games(_duel(), 1, 1)) as native,
+        closing(Games({**_duel(), "workflow": _with_emulator()}, 1, 1)) as emulated,
+    ):
+        works = {"native": _decisions(native), "emulated": _decisions(emulated)}
+        taken = medians(works, DUEL_TURNS)
+    rates = {name: ROUNDS / seconds for name, seconds in taken.items()}
+    return _case("Duel, native", rates["native"], "the ROM", rates["emulated"])
+
+
+def _duel() -> dict[str, Any]:
+    """Return the arguments of an environment of Duel."""
+    return {"workflow": "duel_vector", "train": ["head"]}
+
+
+def _decisions(games: Games) -> Callable[[], None]:
+    """Return a function that plays ROUNDS decisions in each game, from its next episode on."""
+
+    def play() -> None:
+        random = np.random.default_rng(0)
         games.reset()
-        began = perf_counter()
         for _ in range(ROUNDS):
-            games.step(random.integers(44, size=GAMES))
-        return GAMES * ROUNDS / (perf_counter() - began)
-    finally:
-        games.close()
+            games.step(random.integers(44, size=games.num_envs))
+
+    return play
 
 
-def _emulated() -> float:
-    """Return the decisions a second of duel_vector with a RetroEmulator, in one game."""
-    workflow = json.loads(find_workflow("duel_vector").read_text())
+def _with_emulator() -> dict[str, Any]:
+    """Return duel_vector with a RetroEmulator in the place of its NativeDuel."""
+    workflow: dict[str, Any] = json.loads(find_workflow("duel_vector").read_text())
     workflow["nodes"]["console"]["type"] = "RetroEmulator@2"
-    env = WorkflowEnv(workflow, train=["head"])
-    random = np.random.default_rng(0)
-    try:
-        env.reset(seed=0)
-        began = perf_counter()
-        for _ in range(ROUNDS):
-            _, _, terminated, truncated, _ = env.step(int(random.integers(44)))
-            if terminated or truncated:
-                env.reset()
-        return ROUNDS / (perf_counter() - began)
-    finally:
-        env.close()
+    return workflow
