@@ -12,7 +12,7 @@ from minibrains.engine.steps import StepFunction
 from minibrains.errors import RunError
 from minibrains.graph.workflow import Link
 
-_PATIENCE: Final = 100_000
+_TIMEOUT: Final = 100_000
 """The most ticks from one decision to the next: half an hour of a game."""
 
 
@@ -103,9 +103,9 @@ class Stepper:
             self._end()
             if self.terminated or self.truncated:
                 return False
-            if self.engine.tick - self._asked_at > _PATIENCE:
+            if self.engine.tick - self._asked_at > _TIMEOUT:
                 region = ", ".join(self._region.nodes)
-                raise RunError(f"{region} was not due in {_PATIENCE} ticks; give it another clock")
+                raise RunError(f"{region} was not due in {_TIMEOUT} ticks; give it another clock")
 
     def _begin(self) -> Iterator[tuple[int, StepFunction]]:
         """Begin a tick; return the steps that are due."""
