@@ -67,6 +67,7 @@ FROM_WORKFLOWS: Mapping[str, WorkflowBrain] = {
 
 TRAINED: Mapping[str, str] = {
     "policy_head/duel.safetensors": "docs/training.md",
+    "vector_policy/duel.safetensors": "docs/training.md",
 }
 """File in models/ -> the page that says how it was trained."""
 
