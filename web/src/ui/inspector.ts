@@ -28,6 +28,8 @@ import { widgetField } from "./widget_field";
 
 export class Inspector {
   brains: readonly BrainInfo[] = [];
+  /** Show or hide the values of the selected node in full. */
+  showValues = (): void => undefined;
   #shown = "";
   /** Number of changes of the possible links. */
   #linkingVersion = 0;
@@ -115,6 +117,7 @@ export class Inspector {
         ),
       ),
       h("div", { class: "faults" }),
+      button("Values in full", () => this.showValues(), ""),
       h("div", { class: "game" }),
       h("div", { class: "progress doc" }),
       h("div", { class: "thoughts" }),
