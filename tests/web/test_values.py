@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, expect
 
+from tests.support.contrast import least_contrast
 from tests.support.editor_page import EditorPage, editor
 
 
@@ -58,50 +59,11 @@ def test_what_the_strategist_is_asked_and_answers_is_read_in_full(
         shown = page.page.locator("#values").inner_text()
         page.page.wait_for_timeout(500)
         assert page.page.locator("#values").inner_text() == shown
-        assert contrast(page) >= 4.5
+        assert least_contrast(page.page, "#values") >= 4.5
         page.page.get_by_role("button", name="Stop").click()
         expect(page.page.locator("#values header")).to_contain_text("The run is over")
         expect(value_of(page, "outputs.text")).to_have_text(best.inner_text())
         assert page.troubles == []
-
-
-def contrast(page: EditorPage) -> float:
-    """The smallest contrast of a text in the values with its background, as WCAG computes it."""
-    ratio: float = page.page.evaluate(CONTRAST, "#values")
-    return ratio
-
-
-CONTRAST = """(root) => {
-    const canvas = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
-    const rgba = (color) => {
-        canvas.clearRect(0, 0, 1, 1);
-        canvas.fillStyle = color;
-        canvas.fillRect(0, 0, 1, 1);
-        return [...canvas.getImageData(0, 0, 1, 1).data];
-    };
-    const linear = (part) => {
-        const share = part / 255;
-        return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
-    };
-    const light = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
-    const behind = (element) => {
-        if (element === null) return [255, 255, 255];
-        const [r, g, b, alpha] = rgba(getComputedStyle(element).backgroundColor);
-        if (alpha === 255) return [r, g, b];
-        const under = behind(element.parentElement);
-        return [r, g, b].map((part, i) => (part * alpha + under[i] * (255 - alpha)) / 255);
-    };
-    let least = 21;
-    for (const element of document.querySelectorAll(`${root}, ${root} *`)) {
-        const texts = [...element.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE);
-        if (!texts.some((text) => text.textContent.trim())) continue;
-        if (element.offsetParent === null) continue;
-        const pair = [light(rgba(getComputedStyle(element).color)), light(behind(element))];
-        const [dark, bright] = pair.sort((a, b) => a - b);
-        least = Math.min(least, (bright + 0.05) / (dark + 0.05));
-    }
-    return least;
-}"""
 
 
 def test_numbers_flags_and_logits_of_a_network(page: EditorPage, screenshots: Path | None) -> None:

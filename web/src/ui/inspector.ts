@@ -20,6 +20,7 @@ import {
   typeName,
   WHEN,
 } from "../model/workflow";
+import { openBrain } from "./brain_view";
 import { control, range, textField } from "./controls";
 import { button, h, icon, iconButton } from "./dom";
 import { openMenu } from "./overlay";
@@ -299,6 +300,7 @@ export class Inspector {
           pin ||
             `Kind: ${type?.brain?.kind ?? "unknown"}. Drop a .safetensors file on the node to change it.`,
         ),
+        file ? button("Look inside", () => void openBrain(file), "", "brain") : null,
       ),
     ];
   }

@@ -7,6 +7,7 @@ import type { Session } from "../editor/session";
 import { typeBase } from "../model/catalog";
 import { isObject, type Json, type JsonObject } from "../model/json";
 import { nameOf, type Workflow } from "../model/workflow";
+import { openBrain } from "./brain_view";
 import { button, h, type Icon, icon, iconButton } from "./dom";
 import { openMenu, showMessage } from "./overlay";
 import { mainLabel, swatch } from "./palette";
@@ -297,8 +298,14 @@ export class Panel {
       });
     const brains = this.brains.map((brain) =>
       h(
-        "div",
-        { class: "item still", title: brain.title ?? brain.file },
+        "button",
+        {
+          type: "button",
+          class: "item",
+          title: brain.title ?? brain.file,
+          onclick: () => void openBrain(brain.file),
+          data: { brain: brain.file },
+        },
         icon("brain"),
         h(
           "span",
