@@ -93,6 +93,11 @@ export interface ImportedWorkflow {
   readonly remarks: readonly string[];
 }
 
+export interface RunFile {
+  readonly path: string;
+  readonly size: number;
+}
+
 export interface RunInfo {
   readonly prompt_id: string;
   readonly state: string;
@@ -213,6 +218,11 @@ export const api = {
   queue: () => json<{ queue_running: Json[][]; queue_pending: Json[][] }>("/queue"),
   cancelQueued: (id: string) => post("/queue", { delete: [id] }),
   history: () => json<Record<string, Record<string, Json>>>("/history?max_items=40"),
+  runFiles: (id: string) =>
+    json<{ folder: string; files: readonly RunFile[] }>(`/runs/${encodeURIComponent(id)}/files`),
+  /** Return the address of a file in a run folder. */
+  fileOfRun: (folder: string, path: string) =>
+    `api/view?${new URLSearchParams({ type: "output", subfolder: folder, filename: path })}`,
   deleteRun: (id: string) => post("/history", { delete: [id] }),
 
   templates: async () => (await json<{ minibrains: string[] }>("/workflow_templates")).minibrains,
