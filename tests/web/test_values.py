@@ -17,7 +17,6 @@ def value_of(page: EditorPage, socket: str) -> Locator:
 
 
 def run(page: EditorPage) -> None:
-    page.page.locator('[data-clock="fast"]').click()
     page.page.get_by_role("button", name="Run", exact=True).click()
 
 
