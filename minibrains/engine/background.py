@@ -95,6 +95,8 @@ class BackgroundNode:
         self.seconds = 0.0
         """Seconds spent in all finished ticks of the node."""
         self.times = OctaveHistogram()
+        self.answered: NodeCall | None = None
+        """The latest tick of the node that gave a result, with its arguments."""
         self._node = node
         self._process = node if isinstance(node, NodeProcess) else None
         self._last: NodeCall | None = None
@@ -291,6 +293,8 @@ class BackgroundNode:
             seconds = perf_counter() - call.started
             self.seconds += seconds
             self.times.add(seconds)
+            if call.error is None:
+                self.answered = call
         call.finished.set()
 
 

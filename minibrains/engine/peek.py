@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from minibrains.annotations import ABSENT
+from minibrains.engine.background import NodeCall
 from minibrains.engine.engine import Engine
 from minibrains.engine.execution_state import ExecutionState
 from minibrains.engine.steps import UNSET
+from minibrains.node_schema import NodeSchema
 
 
 def peek(engine: Engine, node: str, socket: str) -> Any:
@@ -27,6 +29,58 @@ def peek(engine: Engine, node: str, socket: str) -> Any:
         return None
     value = engine.execution.values[slots[0]]
     return None if value is UNSET else value
+
+
+def peek_in_full(engine: Engine, node: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the latest inputs and outputs of a node by name, without lazy ones and those that
+    have no value or are not kept.
+
+    Those of a background node are the arguments and the result of its latest call, so they belong
+    together; all its outputs are kept.
+    """
+    if node not in engine.plan.graph.nodes:
+        return {}, {}
+    runtime = engine.runtimes[node]
+    if runtime.background is not None and runtime.background.answered is not None:
+        return _answered(runtime.checked.cls.schema, runtime.background.answered)
+    outputs: dict[str, Any] = {}
+    if runtime.constant is not None:
+        outputs.update(runtime.constant.outputs)
+    else:
+        for name, output in runtime.checked.cls.schema.outputs.items():
+            if not output.lazy:
+                outputs[name] = peek(engine, node, name)
+    return _with_value(_inputs(engine, node)), _with_value(outputs)
+
+
+def _answered(schema: NodeSchema, call: NodeCall) -> tuple[dict[str, Any], dict[str, Any]]:
+    inputs = dict(zip(schema.inputs, call.arguments, strict=False))
+    if schema.returns_tuple:
+        outputs = {name: getattr(call.result, name) for name in schema.outputs}
+    else:
+        outputs = dict.fromkeys(schema.outputs, call.result)
+    return _with_value(inputs), _with_value(outputs)
+
+
+def _inputs(engine: Engine, node: str) -> dict[str, Any]:
+    """Return the values on the links to a node; those of an input with many links as a list."""
+    inputs: dict[str, Any] = {}
+    for edge in engine.plan.graph.edges:
+        if edge.target != node or edge.output.lazy:
+            continue
+        value = peek(engine, edge.source, edge.output.name)
+        name = edge.input.name
+        if edge.input.many:
+            inputs.setdefault(name, []).append(value)
+        else:
+            inputs[name] = value
+    return inputs
+
+
+def _with_value(values: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: value for name, value in values.items() if value is not None and value is not ABSENT
+    }
 
 
 def _emitted(node: Any, socket: str) -> Any:

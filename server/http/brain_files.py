@@ -20,6 +20,7 @@ from minibrains.graph.catalog import find_moved_brain
 from minibrains.graph.describe import describe_brain, users
 from minibrains.graph.registry import Registry
 from minibrains.known_digests import FileKey
+from minibrains.tensor_histogram import tensor_histogram
 from server.http.digests import Digests, file_key
 from server.http.folders import BadName, DataFolders, files_below, inside
 from server.http.http_errors import RequestError
@@ -30,6 +31,10 @@ UPLOAD_LIMIT: Final = 16 << 30
 UPLOADING: Final = ".upload."
 """Prefix of the name of a file while it is being uploaded."""
 _SUFFIX: Final = ".safetensors"
+_HASHED_FOR_LINEAGE: Final = 64 << 20
+"""Size of the largest file that is hashed to find out whether it is a parent."""
+_MAX_PARENTS: Final = 100
+"""Largest number of parents that are listed."""
 _DIGEST_TIMEOUT: Final = 5.0
 """Seconds that an answer waits for the SHA-256 of a brain."""
 T = TypeVar("T")
@@ -63,6 +68,7 @@ class BrainFiles:
         yield web.get("/models", self.folders)
         yield web.get("/models/{folder}", self.files)
         yield web.get("/brains", self.list)
+        yield web.get("/brains/{file:.+}/histogram", self.histogram)
         yield web.get("/brains/{file:.+}", self.header)
         yield web.get("/view_metadata/{folder}", self.metadata)
         yield web.post("/upload/brain", self.upload)
@@ -94,17 +100,45 @@ class BrainFiles:
 
         def read() -> dict[str, Any]:
             header = read_header(path)
+            description = {**describe_brain(header, digest), "file": name, "fault": None}
             try:
-                return {
-                    **describe_brain(header, digest),
-                    "file": name,
-                    "used_by": list(users(header, self._registry)),
-                    "fault": None,
-                }
+                description["used_by"] = list(users(header, self._registry))
             except BrainError as error:
-                return {**describe_brain(header, digest), "file": name, "fault": str(error)}
+                description["fault"] = str(error)
+            return description
 
-        return web.json_response(await self._read(read))
+        description = await self._read(read)
+        description["lineage"] = await self._lineage(description["parents"])
+        return web.json_response(description)
+
+    async def histogram(self, request: web.Request) -> web.Response:
+        """Answer GET /brains/{file}/histogram: how the numbers of a tensor are distributed."""
+        path = self._find(request.match_info["file"])
+        tensor = request.query.get("tensor", "")
+        return web.json_response(await self._read(lambda: tensor_histogram(path, tensor)))
+
+    async def _lineage(self, parents: Any) -> Sequence[dict[str, Any]]:
+        """Return the parents of a brain, with the files and titles of those that are here.
+
+        Large files are not hashed for this.
+        """
+        if not isinstance(parents, list) or not parents:
+            return []
+        files: dict[str, dict[str, Any]] = {}
+        for entry in await self._read(self._entries):
+            path = self._find(entry["file"])
+            digest = entry["sha256"]
+            if digest is None and not entry["fault"] and entry["size"] <= _HASHED_FOR_LINEAGE:
+                digest = await self._digests.of(path, _DIGEST_TIMEOUT)
+            if digest is not None:
+                files.setdefault(digest, entry)
+        lineage: list[dict[str, Any]] = []
+        for parent in parents[:_MAX_PARENTS]:
+            entry = files.get(str(parent), {})
+            lineage.append(
+                {"sha256": str(parent), "file": entry.get("file"), "title": entry.get("title")}
+            )
+        return lineage
 
     async def metadata(self, request: web.Request) -> web.Response:
         """Answer GET /view_metadata/{folder}: the metadata of a safetensors file,

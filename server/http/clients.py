@@ -30,6 +30,8 @@ _PAUSE: Final = 0.02
 """Seconds between two checks of a worker that does not read."""
 _WATCHED: Final = 1000
 """Largest number of nodes that a page may watch."""
+_WATCHED_IN_FULL: Final = 10
+"""Largest number of nodes whose inputs and outputs a page may watch in full."""
 _UNDERWAY: Final = 2
 """Largest number of unacknowledged pictures of a node: with one, a round trip longer than a tick
 would drop every other."""
@@ -302,6 +304,7 @@ class Clients:
     def _watch(self, client: Client, data: dict[str, Any]) -> None:
         previews = tuple(map(str, data.get("previews", ())[:_WATCHED]))
         values = tuple(map(str, data.get("values", ())[:_WATCHED]))
+        full = tuple(map(str, data.get("full", ())[:_WATCHED_IN_FULL]))
         before, prompt_id = client.prompt_id, data.get("prompt_id")
         if prompt_id != before:
             client.prompt_id = prompt_id if isinstance(prompt_id, str) else None
@@ -312,7 +315,7 @@ class Clients:
             del client.underway[node]
         for node in client.shown.keys() - set(previews):
             del client.shown[node]
-        client.watch = Watch(previews, values)
+        client.watch = Watch(previews, values, full)
         client.seen_inside = 0
         client.due = 0.0
         client.wake.set()
@@ -326,10 +329,12 @@ class Clients:
             return
         previews: dict[str, None] = {}
         values: dict[str, None] = {}
+        full: dict[str, None] = {}
         for client in self._watching(run):
             previews.update(dict.fromkeys(client.watch.previews))
             values.update(dict.fromkeys(client.watch.values))
-        run.watch = Watch(tuple(previews), tuple(values))
+            full.update(dict.fromkeys(client.watch.full))
+        run.watch = Watch(tuple(previews), tuple(values), tuple(full))
         run.send("watch", run.watch)
         self._want(run)
 
@@ -407,6 +412,9 @@ class Clients:
                     yield {"type": "nodes", "data": {**ours, "nodes": nodes}}
                 if values := run.live_state.since("values", seen, client.watch.values):
                     yield {"type": "values", "data": {**ours, "values": values}}
+                for part in ("inputs", "outputs"):
+                    if sockets := run.live_state.since(part, seen, client.watch.full):
+                        yield {"type": part, "data": {**ours, part: sockets}}
 
 
 def _event(type_: str, data: Any) -> str:

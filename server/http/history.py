@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from itertools import count
+from contextlib import suppress
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, Final
 
 from minibrains.files import write_atomic
-from server.http.folders import DataFolders
+from server.http.folders import DataFolders, files_below
 from server.http.worker_protocol import SERVER_GONE
 
+MAX_FILES: Final = 1000
+"""Largest number of a run's files that are listed."""
 _REQUEST: Final = "request.json"
 """The file about the request of a run: prompt_id, number, client_id, extra_data, time (in ms),
 place in the history."""
@@ -117,8 +120,19 @@ class History:
             "status": _status(prompt_id, request, summary),
             "meta": meta,
             "state": _state(summary),
+            "started": request.get("started") or _made_at(path / "workflow.json"),
             "result": summary or None,
         }
+
+    def files(self, prompt_id: str) -> dict[str, Any]:
+        """Return the folder of a run, and its files with their sizes. Raises KeyError."""
+        path = self._paths[prompt_id]
+        files: list[dict[str, Any]] = []
+        for file in islice(files_below(path, ""), MAX_FILES):
+            with suppress(OSError):
+                size = file.stat().st_size
+                files.append({"path": file.relative_to(path).as_posix(), "size": size})
+        return {"folder": path.name, "files": files}
 
     def _outputs(self, path: Path, nodes: list[str]) -> Iterator[tuple[str, Any]]:
         """Yield the nodes that left a picture, `<node>.png` in the run folder,
@@ -128,6 +142,14 @@ class History:
             if (path / f"{node}.png").is_file():
                 image = {"filename": f"{node}.png", "subfolder": path.name, "type": "output"}
                 yield node, {"images": [image]}
+
+
+def _made_at(path: Path) -> int | None:
+    """Return the time at which a file was written, in ms; None if there is none."""
+    try:
+        return int(path.stat().st_mtime * 1000)
+    except OSError:
+        return None
 
 
 def _has_results(path: Path) -> bool:

@@ -15,14 +15,14 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from minibrains.console import Console
 from minibrains.engine.engine import Engine
 from minibrains.engine.live_edit import Edit
-from minibrains.engine.peek import peek
+from minibrains.engine.peek import peek, peek_in_full
 from minibrains.engine.stats import NodeStats
 from minibrains.errors import MinibrainsError, RunError
 from minibrains.games.save_states import SaveState
@@ -65,6 +65,8 @@ class RunController(Hook):
         """True while the run stands still because it is paused."""
         self.stats: StatsSample | None = None
         self.values: dict[str, Any] = {}
+        self.full: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
+        """Node -> its latest inputs and outputs, by name."""
         self.pictures: dict[str, tuple[np.ndarray, int]] = {}
         """Node -> its newest picture, and the tick of that."""
         self._wake = wake
@@ -144,7 +146,8 @@ class RunController(Hook):
         if waited and realtime is not None:
             realtime.resume()
         ticks = 1 if self.paused else sys.maxsize
-        seconds = _WATCHED if self.watch.previews or self.watch.values else _UNWATCHED
+        watch = self.watch
+        seconds = _WATCHED if watch.previews or watch.values or watch.full else _UNWATCHED
         return Budget(ticks, seconds)
 
     def on_edit(self, run: Run, edit: Edit) -> None:
@@ -183,6 +186,7 @@ class RunController(Hook):
         if now >= self._values_due or self.waiting:
             self._values_due = now + _VALUES_EVERY
             self.values = dict(_values(engine, watch.values))
+            self.full = {node: peek_in_full(engine, node) for node in watch.full}
             news = True
         if now >= self._stats_due or self.waiting:
             self._stats_due = now + _STATS_EVERY
@@ -210,11 +214,19 @@ class RunController(Hook):
 
 
 def _picture(engine: Engine, node: str, peeked: dict[tuple[str, str], Any]) -> np.ndarray | None:
-    """Return the picture that a node shows: the first among its outputs,
-    else the first among its inputs.
+    """Return the picture that a node shows: the first among its outputs, else the first among its
+    inputs; of a background node, that of its latest call.
     """
     checked = engine.plan.graph.nodes.get(node)
     if checked is None:
+        return None
+    background = engine.runtimes[node].background
+    if background is not None and background.answered is not None:
+        inputs, outputs = peek_in_full(engine, node)
+        for value in (*outputs.values(), *inputs.values()):
+            if is_picture(value):
+                shown: np.ndarray = value
+                return shown
         return None
     candidates = [(node, name) for name in checked.cls.schema.outputs]
     candidates += [
@@ -242,31 +254,3 @@ def _values(engine: Engine, nodes: tuple[str, ...]) -> list[tuple[str, Any]]:
             if value is not None:
                 values.append((f"{node}.{name}", value))
     return values
-
-
-MAX_CHARACTERS: Final = 80
-
-
-def describe_value(value: Any) -> Any:
-    """Describe a value for people: a number, a flag, or a text of at most 80 characters."""
-    if isinstance(value, (bool, int)) and -(2**53) < value < 2**53:
-        return value
-    if isinstance(value, float):
-        if np.isfinite(value):
-            return value
-        return str(value)
-    if isinstance(value, np.generic):
-        return describe_value(value.item())
-    if isinstance(value, np.ndarray):
-        text = f"{value.dtype}[{' '.join(map(str, value.shape))}]"
-    elif isinstance(value, str):
-        text = value[: MAX_CHARACTERS + 1]
-    elif isinstance(value, Mapping):
-        text = ", ".join(f"{key} {item}" for key, item in list(value.items())[:20])
-    elif isinstance(value, (list, tuple)):
-        text = ", ".join(str(describe_value(item)) for item in value[:20]) or "nothing"
-    else:
-        text = type(value).__name__
-    if len(text) <= MAX_CHARACTERS:
-        return text
-    return f"{text[: MAX_CHARACTERS - 1]}…"

@@ -16,8 +16,10 @@ from minibrains.engine.engine import Engine
 from minibrains.engine.stats import NodeStats
 from minibrains.engine.timing import buckets
 from minibrains.hooks import NodeProgress
+from server.http.described_values import describe_in_full, describe_value
 from server.http.previews import Encoded, Encoder
-from server.http.run_controller import RunController, StatsSample, describe_value
+from server.http.run_controller import RunController, StatsSample
+from server.http.versioned_state import PARTS
 from server.http.worker_protocol import RunRequest, WorkerEvent
 
 Send = Callable[[WorkerEvent, Any], None]
@@ -42,7 +44,9 @@ class RunReporter:
         self._lines: deque[tuple[str | None, str]] = deque()
         self._encoders: dict[str, Encoder] = {}
         self._number = 0
-        self._reported: dict[str, dict[str, Any]] = {"run": {}, "nodes": {}, "values": {}}
+        self._reported: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
+        self._described: dict[tuple[str, str], tuple[Any, Any]] = {}
+        """Part and socket -> the last value, and its description."""
         self._stats: dict[str, NodeStats] = {}
         self._history: deque[tuple[float, int]] = deque()
         self._sampled: StatsSample | None = None
@@ -108,10 +112,28 @@ class RunReporter:
             return
         values = {key: describe_value(value) for key, value in self._controller.values.items()}
         nodes = self._nodes(stats, _background_states(engine))
-        parts = {"run": self._run(stats), "values": values, "nodes": nodes}
+        parts = {"run": self._run(stats), "values": values, "nodes": nodes, **self._in_full()}
         news = {part: self._new(part, entries) for part, entries in parts.items()}
         if any(news.values()):
             self._send("seen", news)
+
+    def _in_full(self) -> dict[str, dict[str, Any]]:
+        """Return descriptions of the inputs and outputs of nodes that are watched in full.
+
+        A value is described once: values on links do not change.
+        """
+        parts: dict[str, dict[str, Any]] = {"inputs": {}, "outputs": {}}
+        before, self._described = self._described, {}
+        for node, sockets in self._controller.full.items():
+            for part, values in zip(parts, sockets, strict=True):
+                for name, value in values.items():
+                    key = f"{node}.{name}"
+                    last, description = before.get((part, key), (None, None))
+                    if last is not value:
+                        description = describe_in_full(value)
+                    self._described[part, key] = value, description
+                    parts[part][key] = description
+        return parts
 
     def _new(self, part: str, entries: dict[str, Any]) -> dict[str, Any]:
         reported = self._reported[part]

@@ -48,6 +48,7 @@ class RunRoutes:
         yield web.get("/runs", self.list)
         yield web.get("/runs/{id}", self.details)
         yield web.post("/runs/{id}/{what:stop|pause|resume|step}", self.control)
+        yield web.get("/runs/{id}/files", self.files)
         yield web.post("/runs/{id}/edit", self.edit)
         yield web.post("/runs/{id}/save_state", self.save_state)
 
@@ -216,6 +217,13 @@ class RunRoutes:
         if prompt_id not in self._history:
             raise _unknown(prompt_id)
         return web.json_response(await asyncio.to_thread(self._history.details, prompt_id))
+
+    async def files(self, request: web.Request) -> web.Response:
+        """Answer GET /runs/{id}/files: what is in the folder of a run."""
+        prompt_id = request.match_info["id"]
+        if prompt_id not in self._history:
+            raise _unknown(prompt_id)
+        return web.json_response(await asyncio.to_thread(self._history.files, prompt_id))
 
     async def control(self, request: web.Request) -> web.Response:
         """Answer POST /runs/{id}/stop, /pause, /resume and /step."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-PARTS: Final = ("run", "nodes", "values")
+PARTS: Final = ("run", "nodes", "values", "inputs", "outputs")
 
 
 class VersionedState:
-    """Three tables about a run.
+    """The tables about a run.
 
     A client that has version n is sent the entries that changed later.
     """

@@ -41,10 +41,13 @@ class RunRequest:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """The nodes that pages watch: those whose pictures, and those whose values are wanted."""
+    """The nodes that pages watch: those whose pictures are wanted, those whose values are wanted
+    in short, and those whose inputs and outputs are wanted in full.
+    """
 
     previews: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
+    full: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -288,6 +288,17 @@ def test_brains_are_listed_read_and_uploaded(server: Server) -> None:
         ] == own["kind"]
         await client.get("/models/none", 404)
         await client.get("/brains/none.safetensors", 404)
+        assert header["lineage"] == []
+        tensor = header["tensors"][0]["name"]
+        histogram = f"/brains/reflex/airstriker.safetensors/histogram?tensor={tensor}"
+        found = await client.get(histogram)
+        assert sum(found["counts"]) == found["numbers"]
+        refused = await client.get(f"{histogram}x", 400)
+        assert "there is no tensor" in refused["error"]["message"]
+        learned = await client.get("/brains/policy_head/duel.safetensors")
+        assert [parent["file"] for parent in learned["lineage"]] == [
+            "fighter_colors/duel.safetensors"
+        ]
         async with client.page() as page:
             first = await client.ask(
                 "POST", "/upload/brain", data=upload_form("file", data, "mine.safetensors")

@@ -88,6 +88,24 @@ def test_two_pictures_may_be_underway_and_the_next_waits_for_an_acknowledgement(
     server.talk(talk)
 
 
+def test_inputs_and_outputs_in_full_come_only_of_nodes_that_are_watched_so(server: Server) -> None:
+    async def talk(client: Talk) -> None:
+        async with client.page() as page:
+            prompt_id = await client.run(film(does="nothing"))
+            await page.watch(prompt_id, values=("adder",))
+            await page.until("values")
+            assert not [type_ for type_, _ in page.events if type_ in ("inputs", "outputs")]
+            await page.watch(prompt_id, full=("adder", "film"))
+            inputs = await page.until("inputs")
+            assert set(inputs["inputs"]) == {"adder.value"}
+            outputs = await page.until("outputs", lambda data: "film.frame" in data["outputs"])
+            assert outputs["outputs"]["film.frame"] == {"type": "uint8[24 32 3]"}
+            await client.post(f"/runs/{prompt_id}/stop")
+            await client.outcome(page, prompt_id)
+
+    server.talk(talk)
+
+
 def test_events_are_deltas_and_values_only_of_watched_nodes(server: Server) -> None:
     async def talk(client: Talk) -> None:
         async with client.page() as page:

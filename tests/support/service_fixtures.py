@@ -82,8 +82,19 @@ class Page:
         self.pictures: list[Picture] = []
         self.looked = 0
 
-    async def watch(self, prompt_id: str, *previews: str, values: tuple[str, ...] = ()) -> None:
-        data = {"prompt_id": prompt_id, "previews": list(previews), "values": list(values)}
+    async def watch(
+        self,
+        prompt_id: str,
+        *previews: str,
+        values: tuple[str, ...] = (),
+        full: tuple[str, ...] = (),
+    ) -> None:
+        data = {
+            "prompt_id": prompt_id,
+            "previews": list(previews),
+            "values": list(values),
+            "full": list(full),
+        }
         await self.socket.send_json({"type": "watch", "data": data})
 
     async def acknowledge(self, picture: Picture) -> None:

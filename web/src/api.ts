@@ -3,7 +3,7 @@
 import type { NodeType } from "./model/catalog";
 import type { GameInfo } from "./model/choices";
 import type { Linking } from "./model/compatibility";
-import type { Json } from "./model/json";
+import type { Json, JsonObject } from "./model/json";
 import { type Workflow, workflowFromJson } from "./model/workflow";
 
 export interface Fault {
@@ -37,6 +37,49 @@ export interface BrainInfo {
   readonly sha256?: string;
 }
 
+export interface TensorDescription {
+  readonly name: string;
+  readonly dtype: string;
+  readonly shape: readonly number[];
+}
+
+/** The header of a brain. */
+export interface BrainDescription {
+  readonly file: string;
+  readonly size: number;
+  readonly sha256: string | null;
+  readonly kind: string | null;
+  readonly version: number;
+  readonly title: string | null;
+  readonly description: string | null;
+  readonly license: string | null;
+  readonly author: string | null;
+  readonly made_by: string | null;
+  readonly metrics: Json;
+  readonly config: JsonObject;
+  readonly tensors: readonly TensorDescription[];
+  readonly used_by: readonly string[];
+  /** Its parents; `file` is null for one that is not here. */
+  readonly lineage: readonly {
+    readonly sha256: string;
+    readonly file: string | null;
+    readonly title: string | null;
+  }[];
+  readonly fault: string | null;
+}
+
+/** The distribution of a tensor's numbers, of which `read` were read. */
+export interface TensorHistogram {
+  readonly numbers: number;
+  readonly read: number;
+  readonly not_finite: number;
+  readonly min: number | null;
+  readonly max: number | null;
+  readonly mean: number | null;
+  readonly std: number | null;
+  readonly counts: readonly number[];
+}
+
 export interface UploadedBrain extends BrainInfo {
   /** The original name, if another brain has it. */
   readonly renamed_from: string | null;
@@ -48,6 +91,11 @@ export interface ImportedWorkflow {
   readonly brains: number;
   /** What is missing on this machine, or is another version. */
   readonly remarks: readonly string[];
+}
+
+export interface RunFile {
+  readonly path: string;
+  readonly size: number;
 }
 
 export interface RunInfo {
@@ -117,6 +165,7 @@ const post = (path: string, body: unknown) =>
 
 const userdata = (folder: string, name: string) =>
   `/userdata/${encodeURIComponent(`${folder}/${name}`)}`;
+const brainPath = (file: string) => `/brains/${file.split("/").map(encodeURIComponent).join("/")}`;
 const unquoted = (tag: string | null) => tag?.replace(/^(W\/)?"|"$/g, "") ?? null;
 
 /** Return a fault as a sentence: what is wrong, where, what was expected, what to do. */
@@ -169,6 +218,11 @@ export const api = {
   queue: () => json<{ queue_running: Json[][]; queue_pending: Json[][] }>("/queue"),
   cancelQueued: (id: string) => post("/queue", { delete: [id] }),
   history: () => json<Record<string, Record<string, Json>>>("/history?max_items=40"),
+  runFiles: (id: string) =>
+    json<{ folder: string; files: readonly RunFile[] }>(`/runs/${encodeURIComponent(id)}/files`),
+  /** Return the address of a file in a run folder. */
+  fileOfRun: (folder: string, path: string) =>
+    `api/view?${new URLSearchParams({ type: "output", subfolder: folder, filename: path })}`,
   deleteRun: (id: string) => post("/history", { delete: [id] }),
 
   templates: async () => (await json<{ minibrains: string[] }>("/workflow_templates")).minibrains,
@@ -225,6 +279,9 @@ export const api = {
     `api/games/${encodeURIComponent(game)}/picture?state=${encodeURIComponent(state)}`,
 
   brains: () => json<BrainInfo[]>("/brains"),
+  brain: (file: string) => json<BrainDescription>(brainPath(file)),
+  histogram: (file: string, tensor: string) =>
+    json<TensorHistogram>(`${brainPath(file)}/histogram?tensor=${encodeURIComponent(tensor)}`),
   uploadBrain(blob: File): Promise<UploadedBrain> {
     const body = new FormData();
     body.set("file", blob, blob.name);

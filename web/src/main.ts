@@ -27,6 +27,7 @@ import { Panel } from "./ui/panel";
 import { openResults } from "./ui/results";
 import { applyTheme, toggleTheme } from "./ui/theme";
 import { toolbar } from "./ui/toolbar";
+import { Values } from "./ui/values";
 
 const element = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
 
@@ -64,6 +65,8 @@ async function start(): Promise<void> {
       inspector.focus();
     },
   });
+  const values = new Values(element("values"), editor, session);
+  inspector.showValues = () => values.toggle();
   view = minimapView(element("corner"), editor, () => session.updateWatch());
   const theme = () => {
     toggleTheme();
@@ -74,6 +77,7 @@ async function start(): Promise<void> {
     help: () => openHelp(commands),
     theme,
     panel,
+    values: () => values.toggle(),
     gallery,
     palette: () => {
       const { left, top, width, height } = canvas.getBoundingClientRect();

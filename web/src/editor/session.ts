@@ -2,6 +2,7 @@
 
 import { api, type Fault, faultText, RequestError } from "../api";
 import { Connection } from "../live/connection";
+import { FullPicture } from "../live/full_picture";
 import { PlayerInput } from "../live/player_input";
 import { applyEvent, isLive, isTicking, newRun, type Run } from "../live/run";
 import { Screens } from "../live/screens";
@@ -18,6 +19,10 @@ type Topic = "run" | "lists" | "workflows" | "brains" | "games";
 export class Session {
   run: Run | null = null;
   connected = false;
+  /** The node that is watched in full; null: none. */
+  #full: string | null = null;
+  /** The picture of this node, if it has one. */
+  picture: FullPicture | null = null;
   readonly #listeners = new Set<(what: Topic) => void>();
   readonly #connection: Connection;
   readonly #screens: Screens;
@@ -37,8 +42,10 @@ export class Session {
       event: (type, data) => this.#event(type, data as JsonObject),
       connected: (isOpen) => this.#connected(isOpen),
       frames: (seen) => {
-        for (const [node, { count, tick }] of Object.entries(seen))
-          this.#screens.countFrames(node, count, tick);
+        for (const [node, painted] of Object.entries(seen)) {
+          this.#screens.countFrames(node, painted.count, painted.tick);
+          this.picture?.painted(node, painted);
+        }
       },
     });
     this.#screens = new Screens(layer, editor.board, this.#connection);
@@ -219,8 +226,27 @@ export class Session {
       return;
     }
     const isHidden = document.visibilityState === "hidden";
-    const values = isHidden ? [] : this.editor.selection.filter((id) => this.editor.entry(id));
-    this.#connection.watch({ prompt_id: this.run.id, previews: isHidden ? [] : previews, values });
+    const prompt_id = this.run.id;
+    if (isHidden) {
+      this.#connection.watch({ prompt_id, previews: [], values: [], full: [] });
+      return;
+    }
+    const values = this.editor.selection.filter((id) => this.editor.entry(id));
+    const full = this.#full === null ? [] : [this.#full];
+    const pictures = this.picture ? [...previews, this.picture.node] : previews;
+    this.#connection.watch({ prompt_id, previews: [...new Set(pictures)], values, full });
+  }
+
+  /** Ask for the inputs and outputs of a node in full, and show its pictures on a canvas. */
+  watchInFull(node: string | null, canvas: HTMLCanvasElement | null): void {
+    if (this.picture) this.#connection.dropScreen(FullPicture.KEY);
+    this.#full = node;
+    this.picture = null;
+    if (node !== null && canvas) {
+      this.picture = new FullPicture(node, canvas);
+      this.#connection.addScreen(node, canvas, FullPicture.KEY);
+    }
+    this.updateWatch();
   }
 
   #connected(isOpen: boolean): void {

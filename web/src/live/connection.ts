@@ -1,11 +1,11 @@
 /** The connection to the server, by way of the web worker. */
 
-import type { FromWorker, ToWorker, Watch } from "./messages";
+import type { FromWorker, Painted, ToWorker, Watch } from "./messages";
 
 export interface ConnectionEvents {
   event(type: string, data: Record<string, unknown>): void;
   connected(isOpen: boolean): void;
-  frames(seen: Readonly<Record<string, { count: number; tick: number }>>): void;
+  frames(seen: Readonly<Record<string, Painted>>): void;
 }
 
 export class Connection {
@@ -38,15 +38,16 @@ export class Connection {
     this.#post({ do: "send", type, data });
   }
 
-  addScreen(node: string, canvas: HTMLCanvasElement): void {
+  /** Show a node's pictures on a canvas, which `key` names. */
+  addScreen(node: string, canvas: HTMLCanvasElement, key = node): void {
     const offscreen = canvas.transferControlToOffscreen();
-    this.#worker.postMessage({ do: "screen", node, canvas: offscreen } satisfies ToWorker, [
+    this.#worker.postMessage({ do: "screen", key, node, canvas: offscreen } satisfies ToWorker, [
       offscreen,
     ]);
   }
 
-  dropScreen(node: string): void {
-    this.#post({ do: "drop", node });
+  dropScreen(key: string): void {
+    this.#post({ do: "drop", key });
   }
 
   #post(message: ToWorker): void {

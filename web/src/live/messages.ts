@@ -4,14 +4,30 @@ export interface Watch {
   readonly prompt_id: string;
   readonly previews: readonly string[];
   readonly values: readonly string[];
+  /** The nodes whose inputs and outputs are wanted in full. */
+  readonly full: readonly string[];
 }
 
 export type ToWorker =
   | { readonly do: "connect"; readonly url: string }
   | { readonly do: "watch"; readonly watch: Watch | null }
   | { readonly do: "send"; readonly type: string; readonly data: object }
-  | { readonly do: "screen"; readonly node: string; readonly canvas: OffscreenCanvas }
-  | { readonly do: "drop"; readonly node: string };
+  /** A canvas that shows the pictures of a node. A node may have several. */
+  | {
+      readonly do: "screen";
+      readonly key: string;
+      readonly node: string;
+      readonly canvas: OffscreenCanvas;
+    }
+  | { readonly do: "drop"; readonly key: string };
+
+/** What was painted of a node: number of pictures, and tick and size of the last one. */
+export interface Painted {
+  readonly count: number;
+  readonly tick: number;
+  readonly width: number;
+  readonly height: number;
+}
 
 export type FromWorker =
   | { readonly is: "open" }
@@ -20,5 +36,5 @@ export type FromWorker =
   /** Pictures painted since the last such message, by node. */
   | {
       readonly is: "frames";
-      readonly seen: Readonly<Record<string, { count: number; tick: number }>>;
+      readonly seen: Readonly<Record<string, Painted>>;
     };

@@ -27,6 +27,9 @@ export interface Run {
   readonly misses: number | null;
   readonly nodes: ReadonlyMap<string, NodeStatus>;
   readonly values: ReadonlyMap<string, string>;
+  /** Inputs and outputs in full, of the nodes that are watched so, by "node.socket". */
+  readonly inputs: ReadonlyMap<string, Json>;
+  readonly outputs: ReadonlyMap<string, Json>;
   /** The error that ended it. */
   readonly error: string | null;
   readonly result: JsonObject | null;
@@ -70,6 +73,8 @@ export function newRun(id: string): Run {
     misses: null,
     nodes: new Map(),
     values: new Map(),
+    inputs: new Map(),
+    outputs: new Map(),
     error: null,
     result: null,
     said: [],
@@ -109,6 +114,10 @@ export function applyEvent(run: Run, type: string, data: JsonObject): Run {
       values.set(socket, formatValue(value));
     return { ...run, values };
   }
+  if (type === "inputs" && isObject(data.inputs))
+    return { ...run, inputs: new Map([...run.inputs, ...Object.entries(data.inputs)]) };
+  if (type === "outputs" && isObject(data.outputs))
+    return { ...run, outputs: new Map([...run.outputs, ...Object.entries(data.outputs)]) };
   if (type === "failed") return applyFailure(run, data);
   if (type === "result" && isObject(data.summary))
     return { ...run, result: data.summary, tick: numberOr(data.summary.ticks, run.tick) };

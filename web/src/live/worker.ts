@@ -1,7 +1,7 @@
 /** The web worker: it handles the websocket and paints the pictures, so a busy page loses none. */
 
 import { type Frame, JPEG, PALETTE, readFrame, unpackPalette } from "./frames";
-import type { FromWorker, ToWorker, Watch } from "./messages";
+import type { FromWorker, Painted, ToWorker, Watch } from "./messages";
 
 interface Worker {
   onmessage: ((event: MessageEvent<ToWorker>) => void) | null;
@@ -9,11 +9,14 @@ interface Worker {
 }
 
 const page = self as unknown as Worker;
-const screens = new Map<
-  string,
-  { canvas: OffscreenCanvas; context: OffscreenCanvasRenderingContext2D }
->();
-const seen: Record<string, { count: number; tick: number }> = {};
+interface Screen {
+  readonly node: string;
+  readonly canvas: OffscreenCanvas;
+  readonly context: OffscreenCanvasRenderingContext2D;
+}
+
+const screens = new Map<string, Screen>();
+const seen: Record<string, Painted> = {};
 const REPORT_MS = 250;
 const RETRY_MS = [250, 500, 1000, 2000, 4000];
 
@@ -56,13 +59,13 @@ function sendWatch(): void {
 }
 
 async function show(frame: Frame): Promise<void> {
-  const { node, prompt_id, seq, tick } = frame.head;
-  const screen = screens.get(node);
-  if (screen) await paint(frame, screen.canvas, screen.context);
+  const { node, prompt_id, seq, tick, width, height } = frame.head;
+  const shown = [...screens.values()].filter((screen) => screen.node === node);
+  for (const screen of shown) await paint(frame, screen.canvas, screen.context);
   send("ack", { prompt_id, node, seq });
-  if (!screen) return;
+  if (shown.length === 0) return;
   const count = (seen[node]?.count ?? 0) + 1;
-  seen[node] = { count, tick };
+  seen[node] = { count, tick, width, height };
 }
 
 async function paint(
@@ -92,10 +95,11 @@ async function paint(
 
 page.onmessage = ({ data }) => {
   if (data.do === "connect") connect(data.url);
-  else if (data.do === "drop") screens.delete(data.node);
+  else if (data.do === "drop") screens.delete(data.key);
   else if (data.do === "screen") {
     const context = data.canvas.getContext("2d", { alpha: false });
-    if (context) screens.set(data.node, { canvas: data.canvas, context });
+    const { key, node, canvas } = data;
+    if (context) screens.set(key, { node, canvas, context });
   } else if (data.do === "send") send(data.type, data.data);
   else {
     watch = data.watch;

@@ -14,6 +14,8 @@ export interface CommandContext {
   theme(): void;
   gallery(): void;
   palette(): void;
+  /** Show or hide the values of the selected node. */
+  values(): void;
   readonly panel: Panel;
 }
 
@@ -194,6 +196,7 @@ export function makeCommands(
       keys: ["r"],
       run: () => context.panel.show(context.panel.tab === "runs" ? null : "runs"),
     },
+    { name: "Values in full", section: "View", keys: ["v"], run: context.values },
     { name: "Dark or light", section: "View", keys: ["Shift+t"], run: context.theme },
     { name: "Keys and help", section: "View", keys: ["?"], run: context.help },
     {

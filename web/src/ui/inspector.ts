@@ -20,6 +20,7 @@ import {
   typeName,
   WHEN,
 } from "../model/workflow";
+import { openBrain } from "./brain_view";
 import { control, range, textField } from "./controls";
 import { button, h, icon, iconButton } from "./dom";
 import { openMenu } from "./overlay";
@@ -28,6 +29,8 @@ import { widgetField } from "./widget_field";
 
 export class Inspector {
   brains: readonly BrainInfo[] = [];
+  /** Show or hide the values of the selected node in full. */
+  showValues = (): void => undefined;
   #shown = "";
   /** Number of changes of the possible links. */
   #linkingVersion = 0;
@@ -115,6 +118,7 @@ export class Inspector {
         ),
       ),
       h("div", { class: "faults" }),
+      button("Values in full", () => this.showValues(), ""),
       h("div", { class: "game" }),
       h("div", { class: "progress doc" }),
       h("div", { class: "thoughts" }),
@@ -296,6 +300,7 @@ export class Inspector {
           pin ||
             `Kind: ${type?.brain?.kind ?? "unknown"}. Drop a .safetensors file on the node to change it.`,
         ),
+        file ? button("Look inside", () => void openBrain(file), "", "brain") : null,
       ),
     ];
   }

@@ -4,12 +4,15 @@ import { api, type BrainInfo, type FileInfo } from "../api";
 import type { Editor } from "../editor/editor";
 import { type Files, stem } from "../editor/files";
 import type { Session } from "../editor/session";
+import { earlierRun, queuedRun } from "../live/run_facts";
 import { typeBase } from "../model/catalog";
 import { isObject, type Json, type JsonObject } from "../model/json";
 import { nameOf, type Workflow } from "../model/workflow";
+import { openBrain } from "./brain_view";
 import { button, h, type Icon, icon, iconButton } from "./dom";
 import { openMenu, showMessage } from "./overlay";
 import { mainLabel, swatch } from "./palette";
+import { RunList } from "./runs";
 
 type Tab = "nodes" | "list" | "files" | "runs";
 const TABS: readonly { id: Tab; name: string; icon: Icon }[] = [
@@ -32,6 +35,13 @@ export class Panel {
   #files: readonly FileInfo[] = [];
   #runRequests = 0;
   brains: readonly BrainInfo[] = [];
+  readonly #runList = new RunList({
+    show: (run) => void this.#showRun(run.id, run.workflow),
+    openWorkflow: (run) => void this.files.openText(JSON.stringify(run.workflow ?? {})),
+    forget: (run) => void api.deleteRun(run.id).then(() => this.#renderRuns()),
+    stop: (run) => void this.session.control("stop", run.id),
+    takeOut: (run) => void api.cancelQueued(run.id).then(() => this.#renderRuns()),
+  });
   readonly #body = h("div", { class: "panel-body" });
   readonly #buttons = new Map<Tab, HTMLButtonElement>();
 
@@ -297,8 +307,14 @@ export class Panel {
       });
     const brains = this.brains.map((brain) =>
       h(
-        "div",
-        { class: "item still", title: brain.title ?? brain.file },
+        "button",
+        {
+          type: "button",
+          class: "item",
+          title: brain.title ?? brain.file,
+          onclick: () => void openBrain(brain.file),
+          data: { brain: brain.file },
+        },
         icon("brain"),
         h(
           "span",
@@ -358,100 +374,18 @@ export class Panel {
       return;
     }
     if (this.#tab !== "runs" || request !== this.#runRequests) return;
-    const idOf = (item: readonly Json[]) => String(item[1]);
+    const running = queue.queue_running.map((item) => queuedRun(item, "running"));
+    const waiting = queue.queue_pending.map((item) => queuedRun(item, "queued"));
     // a run that ended between the two answers is in both, and is shown once
-    const current = new Set([...queue.queue_running, ...queue.queue_pending].map(idOf));
-    const titleOf = (item: readonly Json[]) => {
-      const workflow = item[2] ?? null;
-      return isObject(workflow) && typeof workflow.title === "string" && workflow.title
-        ? workflow.title
-        : "Untitled";
-    };
-    const row = (
-      id: string,
-      item: readonly Json[],
-      state: string,
-      tools: readonly HTMLElement[],
-      detail = "",
-    ) =>
-      h(
-        "div",
-        { class: `item-row ${id === this.session.run?.id ? "current" : ""}` },
-        h(
-          "button",
-          {
-            type: "button",
-            class: "item",
-            data: { run: id, state },
-            onclick: () => void this.#showRun(id, item[2] ?? null),
-          },
-          h("i", { class: `state ${state}`, "aria-hidden": "true" }),
-          h("span", { class: "grow" }, titleOf(item), h("small", {}, detail || state)),
-        ),
-        ...tools,
-      );
-    const running = queue.queue_running.map((item) =>
-      row(idOf(item), item, "running", [
-        iconButton("stop", "Stop", () => void this.session.control("stop", idOf(item)), {
-          class: "small",
-        }),
-      ]),
-    );
-    const waiting = queue.queue_pending.map((item) =>
-      row(idOf(item), item, "queued", [
-        iconButton(
-          "close",
-          "Take out of the queue",
-          () => void api.cancelQueued(idOf(item)).then(() => this.#renderRuns()),
-          {
-            class: "small",
-          },
-        ),
-      ]),
-    );
-    const past = Object.entries(history)
-      .filter(([id]) => !current.has(id))
+    const current = [...running, ...waiting];
+    const ids = new Set(current.map(({ id }) => id));
+    const earlier = Object.entries(history)
+      .filter(([id]) => !ids.has(id))
+      .map(([id, entry]) => earlierRun(id, entry))
       .reverse();
-    const done = past.map(([id, entry]) => {
-      const { state, detail } = outcome(entry);
-      const prompt = Array.isArray(entry.prompt) ? entry.prompt : [];
-      const open = iconButton(
-        "folder",
-        "Open its workflow",
-        () => void this.files.openText(JSON.stringify(prompt[2] ?? {})),
-        {
-          class: "small",
-        },
-      );
-      return row(
-        id,
-        prompt,
-        state,
-        [
-          open,
-          iconButton(
-            "trash",
-            "Forget",
-            () => void api.deleteRun(id).then(() => this.#renderRuns()),
-            { class: "small" },
-          ),
-        ],
-        detail,
-      );
-    });
-    const orEmpty = (rows: readonly HTMLElement[], words: string) =>
-      rows.length ? rows : [h("p", { class: "empty" }, words)];
-    this.#fill(
-      "Runs",
-      [],
-      h(
-        "section",
-        {},
-        h("h3", {}, "Now"),
-        ...orEmpty([...running, ...waiting], "Nothing is running."),
-      ),
-      h("section", {}, h("h3", {}, "Earlier"), ...orEmpty(done, "No runs yet.")),
-    );
+    const [first] = this.#runList.elements;
+    if (!first?.isConnected) this.#fill("Runs", [], ...this.#runList.elements);
+    this.#runList.update(current, earlier, this.session.run?.id);
   }
 }
 
@@ -462,12 +396,4 @@ function hasSameNodes(workflow: JsonObject, { nodes }: Workflow): boolean {
       .map(([id, node]) => [id, isObject(node) ? node.type : null])
       .sort();
   return JSON.stringify(types(workflow.nodes ?? null)) === JSON.stringify(types(nodes));
-}
-
-function outcome(entry: Readonly<Record<string, Json>>): { state: string; detail: string } {
-  const state = typeof entry.state === "string" ? entry.state : "done";
-  const result = isObject(entry.result) ? entry.result : {};
-  const ticks =
-    typeof result.ticks === "number" ? `${result.ticks.toLocaleString("en")} ticks` : "";
-  return { state, detail: [state, ticks].filter(Boolean).join(", ") };
 }

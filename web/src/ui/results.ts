@@ -29,7 +29,7 @@ export function openResults(run: Run): void {
             ]),
           )
         : h("p", { class: "muted" }, run.error ? "" : "Results appear when the run ends."),
-      episodes.length ? table(episodes) : "",
+      episodes.length ? episodeTable(episodes) : "",
       run.said.length ? h("pre", { class: "doc" }, run.said.join("\n")) : "",
     ],
     [{ name: "Close", value: "", kind: "primary" }],
@@ -37,7 +37,7 @@ export function openResults(run: Run): void {
   );
 }
 
-function table(rows: readonly JsonObject[]): HTMLElement {
+export function episodeTable(rows: readonly JsonObject[]): HTMLElement {
   const plain = (value: Json | undefined) =>
     value !== undefined && !isObject(value) && !Array.isArray(value);
   const columns = Object.keys(rows[0]!).filter((key) =>

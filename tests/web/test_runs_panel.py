@@ -1,0 +1,126 @@
+"""The editor tells runs apart, and opens what they left."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.support.contrast import least_contrast
+from tests.support.editor_page import EditorPage, editor
+from tests.support.service_fixtures import serving
+
+
+def play(page: EditorPage, ticks: int) -> str:
+    """Play as fast as possible to the end; returns the run's id."""
+    page.deselect()
+    page.page.locator("#inspector").get_by_label("ticks").fill(str(ticks))
+    page.page.keyboard.press("Tab")
+    page.page.locator('[data-clock="fast"]').click()
+    before = page.ask("session.run?.id ?? null")
+    page.page.get_by_role("button", name="Run", exact=True).click()
+    page.until(f"session.run && session.run.id !== {before!r}".replace("None", "null"))
+    page.until("['done', 'failed'].includes(session.run.state)")
+    run: str = page.ask("session.run.id")
+    return run
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_runs_are_told_apart_found_and_opened(
+    browser: Browser,
+    tmp_path: Path,
+    theme: str,
+    screenshots: Path | None,
+) -> None:
+    with (
+        serving(tmp_path / "data") as server,
+        editor(browser, server.address, color_scheme=theme) as page,
+    ):
+        page.start_with("airstriker_pixels")
+        page.page.locator('[data-tab="runs"]').click()
+        first = play(page, 90)
+        second = play(page, 300)
+        row = page.page.locator(f'[data-run="{first}"]')
+        other = page.page.locator(f'[data-run="{second}"]')
+        for each in (row, other):
+            expect(each).to_contain_text("done, ")
+            expect(each).to_contain_text("score ")
+        loaded = "[...document.querySelectorAll('.run-picture')].every((i) => i.naturalWidth > 0)"
+        page.until(f"document.querySelectorAll('.run-picture').length === 2 && {loaded}")
+        # found by text
+        search = page.page.get_by_label("Filter runs")
+        search.fill("nothing like it")
+        expect(row).to_be_hidden()
+        expect(page.page.get_by_text("No run of this name.")).to_be_visible()
+        search.fill("PIXELS done")
+        expect(row).to_be_visible()
+        if screenshots is not None:
+            page.page.screenshot(path=screenshots / f"editor-runs-{theme}-1280x800.png")
+        assert least_contrast(page.page, "#panel") >= 4.5
+        # its results and files, with the keyboard alone
+        row.focus()
+        page.page.keyboard.press("Tab")
+        page.page.keyboard.press("Enter")
+        page.page.get_by_role("menuitem", name="Results and files").press("Enter")
+        dialog = page.page.locator("dialog")
+        expect(dialog.locator(".facts")).to_contain_text("Ticks90")
+        picture = dialog.locator('img[alt="seen.png"]')
+        expect(picture).to_have_js_property("complete", value=True)
+        link = dialog.get_by_role("link", name="workflow.json")
+        with page.page.context.expect_page() as opened:
+            link.press("Enter")
+        expect(opened.value.locator("body")).to_contain_text('"minibrains": 1')
+        opened.value.close()
+        if screenshots is not None:
+            page.page.screenshot(path=screenshots / f"run-{theme}.png")
+        assert least_contrast(page.page, "dialog") >= 4.5
+        dialog.get_by_role("button", name="Open its workflow").press("Enter")
+        page.page.get_by_role("button", name="Discard").press("Enter")
+        page.until("editor.workflow.run.ticks === 90")
+        assert page.troubles == []
+
+
+def test_the_clip_of_a_run_is_played(browser: Browser, tmp_path: Path) -> None:
+    with serving(tmp_path / "data") as server, editor(browser, server.address) as page:
+        page.start_with("airstriker_random")
+        film = page.add("video writer", 300, 620)
+        page.wire("console.frame", f"{film}.frame")
+        page.page.locator('[data-tab="runs"]').click()
+        run = play(page, 60)
+        page.page.locator(f'[data-run="{run}"]').focus()
+        page.page.keyboard.press("Tab")
+        page.page.keyboard.press("Enter")
+        page.page.get_by_role("menuitem", name="Results and files").press("Enter")
+        clip = page.page.locator("dialog video")
+        expect(clip).to_have_attribute("src", re.compile(r"\.mp4$"))
+        address = f"{server.address}{clip.get_attribute('src')}"
+        answer = page.page.request.get(address)
+        assert answer.headers["content-type"] == "video/mp4"
+        assert len(answer.body()) > 1000
+        assert page.troubles == []
+
+
+def test_a_failed_run_says_why_in_the_list(browser: Browser, tmp_path: Path) -> None:
+    with serving(tmp_path / "data") as server, editor(browser, server.address) as page:
+        failing = {
+            "minibrains": 1,
+            "title": "a film",
+            "nodes": {
+                "film": {"type": "service_nodes.Film@1"},
+                "troubled": {
+                    "type": "service_nodes.Troubled@1",
+                    "set": {"does": "raise"},
+                    "in": {"count": "film.count"},
+                },
+            },
+        }
+        page.start_with("")
+        page.open_workflow(failing)
+        page.page.locator('[data-tab="runs"]').click()
+        run = play(page, 90)
+        row = page.page.locator(f'[data-run="{run}"]')
+        expect(row.locator(".reason")).to_contain_text("as I was told")
+        expect(page.page.locator(".run-picture")).to_have_count(0)
+        assert page.troubles == []

@@ -1,0 +1,110 @@
+"""The editor shows inputs and outputs of a node in full, while a real game is played."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, expect
+
+from tests.support.contrast import least_contrast
+from tests.support.editor_page import EditorPage, editor
+
+
+def value_of(page: EditorPage, socket: str) -> Locator:
+    """The body of a value, such as "inputs.prompt"."""
+    return page.page.locator(f'#values [data-value="{socket}"]')
+
+
+def run(page: EditorPage) -> None:
+    page.page.get_by_role("button", name="Run", exact=True).click()
+
+
+def keep(page: EditorPage, screenshots: Path | None, name: str) -> None:
+    if screenshots is not None:
+        page.page.screenshot(path=screenshots / f"{name}.png")
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_what_the_strategist_is_asked_and_answers_is_read_in_full(
+    browser: Browser, address: str, theme: str, screenshots: Path | None
+) -> None:
+    with editor(browser, address, color_scheme=theme) as page:
+        page.start_with("sf2")
+        page.select("strategist")
+        page.press("v")
+        expect(value_of(page, "inputs.prompt")).to_have_text("Nothing was delivered yet.")
+        run(page)
+        expect(value_of(page, "outputs.text")).not_to_have_text("Nothing was delivered yet.")
+        shares = value_of(page, "outputs.probabilities").locator("li")
+        expect(shares.first).to_contain_text("%")
+        picture = page.page.locator("#values canvas")
+        page.until("Number(document.querySelector('#values canvas').dataset.frames ?? 0) > 0")
+        page.press("p")
+        expect(page.status).to_contain_text("Paused")
+        assert len(value_of(page, "inputs.prompt").inner_text()) > 80
+        answers = shares.locator(".share-name").all_text_contents()
+        best = value_of(page, "outputs.probabilities").locator(".best .share-name")
+        expect(value_of(page, "outputs.text")).to_have_text(best.inner_text())
+        percents = shares.locator(".share-percent").all_text_contents()
+        assert sum(float(percent.split()[0]) for percent in percents) == pytest.approx(100, abs=3)
+        assert len(answers) > 1
+        box = picture.bounding_box()
+        assert box is not None
+        assert (box["width"], box["height"]) == (128, 96)
+        # frozen, once the last picture has come
+        page.page.wait_for_timeout(1000)
+        keep(page, screenshots, f"editor-values-{theme}-1280x800")
+        shown = page.page.locator("#values").inner_text()
+        page.page.wait_for_timeout(500)
+        assert page.page.locator("#values").inner_text() == shown
+        assert least_contrast(page.page, "#values") >= 4.5
+        page.page.get_by_role("button", name="Stop").click()
+        expect(page.page.locator("#values header")).to_contain_text("The run is over")
+        expect(value_of(page, "outputs.text")).to_have_text(best.inner_text())
+        assert page.troubles == []
+
+
+def test_numbers_flags_and_logits_of_a_network(page: EditorPage, screenshots: Path | None) -> None:
+    page.start_with("airstriker_pixels")
+    page.select("head")
+    page.press("v")
+    run(page)
+    shares = value_of(page, "outputs.logits").locator("li")
+    expect(shares.first).to_contain_text("%")
+    expect(value_of(page, "inputs.frames")).to_have_text("float32[4 84 84]")
+    keep(page, screenshots, "values-logits")
+    page.select("console")
+    expect(value_of(page, "outputs.variables")).to_contain_text("score")
+    page.until("Number(document.querySelector('#values canvas').dataset.frames ?? 0) > 0")
+    page.page.get_by_role("button", name="Stop").click()
+
+
+def test_the_values_are_shown_and_sized_with_the_keyboard_alone(page: EditorPage) -> None:
+    page.start_with("duel_expert")
+    page.press("l")
+    page.page.keyboard.press("End")
+    page.page.keyboard.press("Home")
+    page.page.keyboard.press("v")
+    values = page.page.locator("#values")
+    expect(values).to_be_visible()
+    edge = page.page.get_by_role("separator", name="Height of the values")
+    edge.focus()
+    height = int(edge.get_attribute("aria-valuenow") or 0)
+    edge.press("ArrowUp")
+    expect(edge).to_have_attribute("aria-valuenow", str(height + 24))
+    expect(values).to_have_css("height", f"{height + 24}px")
+    page.press("v")
+    expect(values).to_be_hidden()
+    assert page.ask("editor.selection.length") == 1
+
+
+def test_nothing_is_asked_for_in_full_unless_it_is_shown(page: EditorPage) -> None:
+    page.start_with("duel_expert")
+    run(page)
+    page.select("fighter")
+    page.until("session.run?.tick > 100")
+    assert page.ask("session.run.outputs.size") == 0
+    page.press("v")
+    page.until("session.run.outputs.get('fighter.pad') !== undefined")
+    page.page.get_by_role("button", name="Stop").click()

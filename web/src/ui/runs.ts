@@ -1,0 +1,144 @@
+/** The runs in the panel on the left: those that wait or run, and earlier ones, with what became of them. */
+
+import { durationText, type RunFacts, timeText } from "../live/run_facts";
+import { h, iconButton } from "./dom";
+import { openMenu } from "./overlay";
+import { openRun } from "./run_view";
+
+export interface RunActions {
+  show(run: RunFacts): void;
+  openWorkflow(run: RunFacts): void;
+  forget(run: RunFacts): void;
+  stop(run: RunFacts): void;
+  takeOut(run: RunFacts): void;
+}
+
+export class RunList {
+  readonly #search = h("input", {
+    class: "field",
+    type: "search",
+    placeholder: "Filter",
+    "aria-label": "Filter runs",
+  });
+  readonly #now = h("section", {});
+  readonly #earlier = h("section", {});
+  readonly #none = h("p", { class: "empty", hidden: true }, "No run of this name.");
+  /** The texts by which rows are found. */
+  readonly #texts = new Map<HTMLElement, string>();
+
+  constructor(private readonly actions: RunActions) {
+    this.#search.addEventListener("input", () => this.#filter());
+  }
+
+  get elements(): readonly HTMLElement[] {
+    return [this.#search, this.#now, this.#earlier, this.#none];
+  }
+
+  /** Show these runs; `shown` is the id of the one on the page. */
+  update(
+    current: readonly RunFacts[],
+    earlier: readonly RunFacts[],
+    shown: string | undefined,
+  ): void {
+    const focused = document.activeElement;
+    const id = focused?.closest<HTMLElement>(".run-row")?.dataset.row;
+    const label = focused?.getAttribute("aria-label");
+    this.#texts.clear();
+    const fill = (
+      section: HTMLElement,
+      title: string,
+      runs: readonly RunFacts[],
+      empty: string,
+    ) => {
+      const rows = runs.map((run) => this.#row(run, run.id === shown));
+      section.replaceChildren(
+        h("h3", {}, title),
+        ...(rows.length ? rows : [h("p", { class: "empty" }, empty)]),
+      );
+    };
+    fill(this.#now, "Now", current, "Nothing is running.");
+    fill(this.#earlier, "Earlier", earlier, "No runs yet.");
+    this.#filter();
+    const row = [...this.#texts.keys()].find(({ dataset }) => dataset.row === id);
+    const again = row?.querySelector<HTMLElement>(label ? "[aria-label]" : "[data-run]");
+    again?.focus();
+  }
+
+  #filter(): void {
+    const words = this.#search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let found = 0;
+    for (const [row, text] of this.#texts) {
+      row.hidden = !words.every((word) => text.includes(word));
+      if (!row.hidden) found += 1;
+    }
+    this.#none.hidden = found > 0 || this.#texts.size === 0;
+  }
+
+  #row(run: RunFacts, isShown: boolean): HTMLElement {
+    const facts = [
+      run.state,
+      run.started === null ? "" : timeText(run.started),
+      run.seconds === null ? "" : durationText(run.seconds),
+      run.score === null ? "" : `score ${Math.round(run.score * 100) / 100}`,
+    ];
+    const line = facts.filter(Boolean).join(", ");
+    const row = h(
+      "div",
+      { class: `item-row run-row ${isShown ? "current" : ""}`, data: { row: run.id } },
+      h(
+        "button",
+        {
+          type: "button",
+          class: "item",
+          title: run.title,
+          data: { run: run.id, state: run.state },
+          onclick: () => this.actions.show(run),
+        },
+        h("i", { class: `state ${run.state}`, "aria-hidden": "true" }),
+        h(
+          "span",
+          { class: "grow" },
+          run.title,
+          h("small", {}, line),
+          run.reason ? h("small", { class: "reason" }, run.reason) : null,
+        ),
+        run.picture ? picture(run.picture) : null,
+      ),
+      ...this.#tools(run),
+    );
+    const game = typeof run.result.game === "string" ? run.result.game : "";
+    this.#texts.set(row, [run.title, line, run.reason ?? "", game].join(" ").toLowerCase());
+    return row;
+  }
+
+  #tools(run: RunFacts): HTMLElement[] {
+    const { actions } = this;
+    if (run.state === "running")
+      return [iconButton("stop", "Stop", () => actions.stop(run), { class: "small" })];
+    if (run.state === "queued") {
+      const label = "Take out of the queue";
+      return [iconButton("close", label, () => actions.takeOut(run), { class: "small" })];
+    }
+    const more = iconButton(
+      "more",
+      `More for ${run.title}`,
+      () => {
+        const { left, top, width, height } = more.getBoundingClientRect();
+        openMenu(
+          [
+            { name: "Results and files", run: () => void openRun(run, actions.openWorkflow) },
+            { name: "Open its workflow", run: () => actions.openWorkflow(run) },
+            { name: "Forget", danger: true, run: () => actions.forget(run) },
+          ],
+          [left, top, width, height],
+        );
+      },
+      { class: "small" },
+    );
+    return [more];
+  }
+}
+
+function picture(address: string): HTMLElement {
+  return h("img", { class: "run-picture", src: address, alt: "", loading: "lazy" });
+}
