@@ -53,6 +53,7 @@ each."""
 PACKAGES: Final = {
     "PIL": "pillow",
     "aiohttp": "aiohttp",
+    "gymnasium": "gymnasium",
     "imageio_ffmpeg": "imageio-ffmpeg",
     "msgpack": "msgpack",
     "numpy": "numpy",

@@ -58,9 +58,7 @@ class Table:
         """
         results: list[tuple[Any, float, bool, dict[str, Any]]] = []
         for game, action in zip(self.games, actions, strict=True):
-            if np.shape(action) == (2,) and isinstance(game.action_space, Discrete):
-                action = Ranked(*map(int, action))
-            observation, reward, terminated, truncated, info = game.step(action)
+            observation, reward, terminated, truncated, info = game.step(_ranked(game, action))
             over = terminated or truncated
             if over:
                 info["terminal_observation"] = observation
@@ -80,12 +78,23 @@ class Table:
 
     def go_to(self, moments: Sequence[Mapping[str, Any]]) -> list[Any]:
         """Go to a moment in each game; return the observations."""
-        return [game.go_to(moment) for game, moment in zip(self.games, moments, strict=True)]
+        observations: list[Any] = []
+        for game, moment in zip(self.games, moments, strict=True):
+            actions = [_ranked(game, action) for action in moment["actions"]]
+            observations.append(game.go_to({**moment, "actions": actions}))
+        return observations
 
     def close(self) -> None:
         """Close the games."""
         for game in self.games:
             game.close()
+
+
+def _ranked(game: WorkflowEnv, action: Any) -> Any:
+    """Return an action of a game; a pair of actions, the best and the second best, as a Ranked."""
+    if np.shape(action) == (2,) and isinstance(game.action_space, Discrete):
+        return Ranked(*map(int, action))
+    return action
 
 
 class Games(VecEnv):

@@ -297,9 +297,13 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         return {name: column[-1] for name, column in self._figures.curves.items()}
 
     def close(self) -> None:
-        if hasattr(self, "_events"):
-            self._events.close()
-            self._forget()
+        if not hasattr(self, "_events"):
+            return
+        if self._boundary is not None:  # what was learned since the last checkpoint
+            curves.write_csv(self._folder / "updates.csv", self._figures.curves)
+            write_atomic(self._folder / RESUME, self._boundary)
+        self._events.close()
+        self._forget()
 
     def state(self) -> dict[str, Any]:
         """Return the whole training."""
@@ -358,10 +362,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         return LineFile(path)
 
     def _forget(self) -> None:
-        """Close the games, if they are open; keep what was learned since the last checkpoint."""
-        if self._boundary is not None:
-            curves.write_csv(self._folder / "updates.csv", self._figures.curves)
-            write_atomic(self._folder / RESUME, self._boundary)
+        """Close the games, if they are open."""
         self._boundary = None
         if self._games is not None:
             self._games.close()

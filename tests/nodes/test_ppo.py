@@ -90,12 +90,16 @@ def test_it_learns_to_walk_to_the_right(walk: str, home: Path, tmp_path: Path) -
     assert VectorPolicyBrain.load(path).actions == 44
 
 
+MIDWAY: dict[str, Any] = {"steps": 90, "batch": 90, "decisions": 4 * 90 * 8}
+"""Settings with which updates end in the middle of episodes, which have 24 decisions."""
+
+
 def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(
     walk: str, home: Path, tmp_path: Path
 ) -> None:
-    whole = train(make(walk, name="whole"), tmp_path)
-    train(make(walk, name="parts"), tmp_path, updates=3)
-    parts = train(make(walk, name="parts", processes=2), tmp_path)
+    whole = train(make(walk, name="whole", **MIDWAY), tmp_path)
+    train(make(walk, name="parts", **MIDWAY), tmp_path, updates=3)
+    parts = train(make(walk, name="parts", processes=2, **MIDWAY), tmp_path)
     assert parts.said[0] == "the training parts goes on after update 3"
     for column, values in table(home, "whole").items():
         assert values.tolist() == table(home, "parts")[column].tolist()
@@ -107,18 +111,18 @@ def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(
 def test_a_training_that_was_killed_goes_on_from_the_last_checkpoint(
     walk: str, home: Path, tmp_path: Path
 ) -> None:
-    whole = train(make(walk, name="whole", kl=0.1, critic_first=3), tmp_path)
-    train(make(walk, name="killed", kl=0.1, critic_first=3), tmp_path, updates=2)
+    whole = train(make(walk, name="whole", kl=0.1, critic_first=3, **MIDWAY), tmp_path)
+    train(make(walk, name="killed", kl=0.1, critic_first=3, **MIDWAY), tmp_path, updates=2)
     kept = (home / "training/killed/training.safetensors").read_bytes()
-    train(make(walk, name="killed", kl=0.1, critic_first=3), tmp_path, updates=2)
+    train(make(walk, name="killed", kl=0.1, critic_first=3, **MIDWAY), tmp_path, updates=2)
     # as if it had been killed before these two were kept
     (home / "training/killed/training.safetensors").write_bytes(kept)
-    killed = train(make(walk, name="killed", kl=0.1, critic_first=3), tmp_path)
+    killed = train(make(walk, name="killed", kl=0.1, critic_first=3, **MIDWAY), tmp_path)
     assert killed.said[0] == "the training killed goes on after update 2"
     first, second = (VectorPolicyBrain.load(Path(host.facts["policy"])) for host in (whole, killed))
     for name, array in first.tensors.items():
         assert np.array_equal(array, second.tensors[name])
-    assert len(load_results(str(home / "training/killed"))) == 4 * 96 * 8 // 24
+    assert len(load_results(str(home / "training/killed"))) == 4 * 90 * 8 // 24
 
 
 def test_it_does_not_matter_where_the_games_are_played(
