@@ -1147,7 +1147,7 @@ def test_screenshots(
         picture("help")
         page.page.keyboard.press("Escape")
         page.page.locator('[data-tab="files"]').click()
-        expect(page.page.locator(".item.still").first).to_be_visible()
+        expect(page.page.get_by_role("button", name="policy_head/duel policy_head")).to_be_visible()
         picture("files")
         page.page.get_by_role("button", name="Examples").click()
         page.start_with("airstriker_pixels")
