@@ -108,6 +108,7 @@ def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(
         assert np.array_equal(array, second.tensors[name])
 
 
+@pytest.mark.slow
 def test_a_training_that_was_killed_goes_on_from_the_last_checkpoint(
     walk: str, home: Path, tmp_path: Path
 ) -> None:
@@ -125,6 +126,7 @@ def test_a_training_that_was_killed_goes_on_from_the_last_checkpoint(
     assert len(load_results(str(home / "training/killed"))) == 4 * 90 * 8 // 24
 
 
+@pytest.mark.slow
 def test_it_does_not_matter_where_the_games_are_played(
     walk: str, home: Path, tmp_path: Path
 ) -> None:

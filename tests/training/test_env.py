@@ -69,6 +69,7 @@ def play(env: WorkflowEnv, network: torch.nn.Module, seed: int | None) -> tuple[
             return score, info, decisions
 
 
+@pytest.mark.slow
 def test_an_episode_is_that_of_a_run_in_which_the_node_itself_answers() -> None:
     with Run(RunSpec(airstriker(), episodes=2, seed=3)) as run:
         wanted = [episode.row for episode in run]
