@@ -22,8 +22,8 @@ SHUTDOWN: Final = 5.0
 """Seconds that a process gets to close its games before it is killed."""
 
 
-class Table:
-    """Some games in one process, which are played together."""
+class LocalGames:
+    """Some games in this process, which are played one after the other."""
 
     def __init__(self, arguments: Mapping[str, Any], count: int) -> None:
         """Open games.
@@ -121,16 +121,16 @@ class Games(VecEnv):
         Raises:
             MinibrainsError: A game cannot be opened.
         """
-        self._tables: list[Table | _RemoteTable] = []
+        self._groups: list[LocalGames | _RemoteGames] = []
         self._counts = [games]
         try:
             if processes == 0:
-                self._tables.append(Table(arguments, games))
+                self._groups.append(LocalGames(arguments, games))
             else:
                 shares = np.array_split(np.arange(games), processes)
                 self._counts = [len(share) for share in shares]
                 for number, count in enumerate(self._counts):
-                    self._tables.append(_RemoteTable(arguments, count, number))
+                    self._groups.append(_RemoteGames(arguments, count, number))
             observations, actions, self.workflow_sha256 = self._all("about", [()])[0]
         except BaseException:
             self.close()
@@ -150,9 +150,9 @@ class Games(VecEnv):
         if self.policy is not None and self.policy.seconds is not None:
             actions = np.stack([actions, self.policy.seconds], 1)
         self._actions = actions
-        for table, share in zip(self._tables, self._shared(actions), strict=True):
-            if isinstance(table, _RemoteTable):
-                table.send("step", share)
+        for group, share in zip(self._groups, self._shared(actions), strict=True):
+            if isinstance(group, _RemoteGames):
+                group.send("step", share)
 
     def step_wait(self) -> tuple[Any, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Return observations [games, …], rewards f32 [games], which episodes are over, infos."""
@@ -187,9 +187,9 @@ class Games(VecEnv):
 
     def close(self) -> None:
         """Close the games and end their processes."""
-        for table in self._tables:
-            table.close()
-        self._tables.clear()
+        for group in self._groups:
+            group.close()
+        self._groups.clear()
 
     # -- not needed by an algorithm that plays from beginning to end
 
@@ -211,10 +211,10 @@ class Games(VecEnv):
         """Return False for each game."""
         return [False] * self.num_envs
 
-    # -- tables
+    # -- local and remote games
 
     def _shared(self, values: Sequence[Any] | np.ndarray) -> list[Any]:
-        """Return the part of each table."""
+        """Return the part of each group."""
         parts: list[Any] = []
         start = 0
         for count in self._counts:
@@ -223,35 +223,35 @@ class Games(VecEnv):
         return parts
 
     def _each(self, method: str, values: Sequence[Any]) -> list[Any]:
-        """Call a method of each table with its part of the values; return all results in order."""
+        """Call a method of each group with its part of the values; return all results in order."""
         found: list[Any] = []
         for results in self._all(method, [(share,) for share in self._shared(values)]):
             found += results
         return found
 
     def _all(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Call a method of all tables at the same time, with the arguments of each, or the same."""
+        """Call a method of all groups at the same time, with the arguments of each, or the same."""
         if len(arguments) == 1:
-            arguments = list(arguments) * len(self._tables)
-        for table, given in zip(self._tables, arguments, strict=True):
-            if isinstance(table, _RemoteTable):
-                table.send(method, *given)
+            arguments = list(arguments) * len(self._groups)
+        for group, given in zip(self._groups, arguments, strict=True):
+            if isinstance(group, _RemoteGames):
+                group.send(method, *given)
         return self._receive(method, arguments)
 
     def _receive(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Return what the tables answer to a call, after the calls of those in this process.
+        """Return what the groups answer to a call, after the calls of those in this process.
 
         If one has failed, the answers of the others are taken as well, so that the next call gets
         its own.
         """
         results: list[Any] = []
         errors: list[Exception] = []
-        for table, given in zip(self._tables, arguments, strict=True):
+        for group, given in zip(self._groups, arguments, strict=True):
             try:
-                if isinstance(table, _RemoteTable):
-                    results.append(table.receive())
+                if isinstance(group, _RemoteGames):
+                    results.append(group.receive())
                 else:
-                    results.append(getattr(table, method)(*given))
+                    results.append(getattr(group, method)(*given))
             except Exception as error:
                 errors.append(error)
         if errors:
@@ -259,8 +259,8 @@ class Games(VecEnv):
         return results
 
 
-class _RemoteTable:
-    """A Table in a process of its own."""
+class _RemoteGames:
+    """Some games in a process of their own."""
 
     def __init__(self, arguments: Mapping[str, Any], count: int, number: int) -> None:
         self._name = f"games {number}"
@@ -269,7 +269,7 @@ class _RemoteTable:
         )
 
     def send(self, method: str, *arguments: Any) -> None:
-        """Call a method of the table; `receive` returns what it returns."""
+        """Call a method of the group; `receive` returns what it returns."""
         try:
             self._child.send(encode((method, arguments), method))
         except OSError:
@@ -296,23 +296,23 @@ class _RemoteTable:
 
 
 def _serve(parent: ParentProcess, arguments: Mapping[str, Any], count: int) -> None:
-    """Open a table, and do what the parent says until it closes the pipe."""
-    table: Table | None = None
+    """Open a group, and do what the parent says until it closes the pipe."""
+    group: LocalGames | None = None
     try:
         while True:
             method, given = decode(parent.receive(), "what to play", "in a process of games")
             try:
-                if table is None:
-                    table = Table(arguments, count)
-                answer: Any = getattr(table, method)(*given)
+                if group is None:
+                    group = LocalGames(arguments, count)
+                answer: Any = getattr(group, method)(*given)
             except Exception as error:
                 answer = Failure.of(error)
             parent.send(encode(answer, "what a game answers"))
     except EOFError:
         pass
     finally:
-        if table is not None:
-            table.close()
+        if group is not None:
+            group.close()
 
 
 def _stacked(observations: Iterable[Any]) -> Any:

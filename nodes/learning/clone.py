@@ -21,9 +21,10 @@ from minibrains import (
     widget,
 )
 from minibrains.brain_file import hash_file
-from minibrains.files import find_inside, home, is_plain_name, write_atomic
+from minibrains.files import find_inside, home, write_atomic
 from minibrains.torch_node import compute_on_one_thread
 from nodes.learning import curves
+from nodes.learning.checkpoint import RESUME, check_training_name, resume
 from nodes.learning.data_set import DataSet, EpisodeInfo, load_arrow
 from nodes.learning.lessons import (
     Eyes,
@@ -49,7 +50,6 @@ from nodes.vision.fighters import FighterColors
 
 LOOKED_AT_ONCE: Final = 4
 """Number of episodes that are looked at on a tick: other workers of the run take some of them."""
-RESUME: Final = "training.safetensors"
 
 
 class Learning(NamedTuple):
@@ -231,11 +231,7 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
 
     def check(self) -> None:
         DataSet.named(self.data)
-        if not is_plain_name(self.name):
-            raise MinibrainsError(
-                f"{self.name[:100]!r} cannot be the name of a training; "
-                "expected the name of a folder, without / and not beginning with a dot"
-            )
+        check_training_name(self.name)
         if len(self.box) != 4 or min(self.box) < 0 or min(self.box[2:]) < 1:
             raise MinibrainsError(
                 f"box is {list(self.box)}; expected left, top, width and height in pixels"
@@ -376,13 +372,7 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
         trainer = self._new_trainer()
         path = self._folder / RESUME
         if path.exists():
-            try:
-                trainer.unpack(path.read_bytes(), self._about)
-            except (OSError, ValueError) as error:
-                raise MinibrainsError(
-                    f"{path} cannot be read, so the training cannot go on: {error}; "
-                    "choose another name, or remove its folder"
-                ) from None
+            resume(path, lambda data: trainer.unpack(data, self._about))
             self._saved = trainer.step
             self._host.say(f"the training {self.name} goes on after step {trainer.step}")
         self._events.begin(trainer.step)

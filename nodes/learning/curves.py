@@ -15,6 +15,9 @@ from minibrains.files import write_atomic
 
 Curves = Mapping[str, Sequence[float]]
 
+Line = tuple[Sequence[float], np.ndarray, tuple[int, int, int]]
+"""Where its points are, from left to right; their heights, from 0 to 1; the colour."""
+
 _WIDTH, _HEIGHT, _EDGE = 320, 180, 12
 _PAPER: Final = (24, 26, 32)
 _TRAINING: Final = (70, 90, 130)
@@ -36,22 +39,15 @@ def sketch(training: Curves, validation: Curves, steps: int) -> np.ndarray:
     Returns:
         uint8 [180, 320, 3].
     """
-    from PIL import Image, ImageDraw
-
-    image = Image.new("RGB", (_WIDTH, _HEIGHT), _PAPER)
-    pen = ImageDraw.Draw(image)
     highest = max([*training["loss"], *validation["loss"], 1e-6])
+    lines: list[Line] = []
     for curve, values, top, color in (
         (training, "loss", highest, _TRAINING),
         (validation, "loss", highest, _VALIDATION),
         (validation, "agreement", 1.0, _AGREEMENT),
     ):
-        points: list[tuple[float, float]] = []
-        for step, value in zip(curve["step"], curve[values], strict=True):
-            x = _EDGE + (_WIDTH - 2 * _EDGE) * step / steps
-            points.append((x, _HEIGHT - _EDGE - (_HEIGHT - 2 * _EDGE) * value / top))
-        pen.line(points, color, 2)
-    return np.asarray(image)
+        lines.append((curve["step"], np.array(curve[values]) / top, color))
+    return _drawn(lines, steps)
 
 
 def sketch_rewards(training: Curves, decisions: int) -> np.ndarray:
@@ -67,21 +63,32 @@ def sketch_rewards(training: Curves, decisions: int) -> np.ndarray:
     Returns:
         uint8 [180, 320, 3].
     """
+    rewards = np.array(training["reward"])
+    lowest = np.nanmin(rewards, initial=np.inf)
+    span = max(np.nanmax(rewards, initial=-np.inf) - lowest, 1e-6)
+    lines = [
+        (training["decisions"], (rewards - lowest) / span, _VALIDATION),
+        (training["decisions"], np.array(training["won"]), _AGREEMENT),
+    ]
+    return _drawn(lines, decisions)
+
+
+def _drawn(lines: Sequence[Line], right: int) -> np.ndarray:
+    """Return a picture of lines, without points that are not finite.
+
+    Args:
+        lines: The lines.
+        right: What is at the right edge.
+    """
     from PIL import Image, ImageDraw
 
     image = Image.new("RGB", (_WIDTH, _HEIGHT), _PAPER)
     pen = ImageDraw.Draw(image)
-    rewards = np.array(training["reward"])
-    lowest = np.nanmin(rewards, initial=np.inf)
-    span = max(np.nanmax(rewards, initial=-np.inf) - lowest, 1e-6)
-    for heights, color in (
-        ((rewards - lowest) / span, _VALIDATION),
-        (np.array(training["won"]), _AGREEMENT),
-    ):
+    for places, heights, color in lines:
         points: list[tuple[float, float]] = []
-        for done, height in zip(training["decisions"], heights, strict=True):
+        for place, height in zip(places, heights, strict=True):
             if np.isfinite(height):
-                x = _EDGE + (_WIDTH - 2 * _EDGE) * done / decisions
+                x = _EDGE + (_WIDTH - 2 * _EDGE) * place / right
                 points.append((x, _HEIGHT - _EDGE - (_HEIGHT - 2 * _EDGE) * height))
         pen.line(points, color, 2)
     return np.asarray(image)

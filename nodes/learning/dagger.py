@@ -19,7 +19,8 @@ from minibrains import (
     Register,
     widget,
 )
-from minibrains.files import LineFile, home, is_plain_name
+from minibrains.files import LineFile, home
+from nodes.learning.checkpoint import check_training_name
 from nodes.learning.data_set import DataSet, load_arrow
 
 LOG: Final = "rounds.jsonl"
@@ -95,11 +96,7 @@ class DaggerRounds(Register, category="learning", collects=True, terminal="finis
 
     def check(self) -> None:
         DataSet.named(self.data)
-        if not is_plain_name(self.name):
-            raise MinibrainsError(
-                f"{self.name[:100]!r} cannot be the name of a training; "
-                "expected the name of a folder, without / and not beginning with a dot"
-            )
+        check_training_name(self.name)
         for state in self.states:
             split, _, _ = state.partition("/")
             if split != "validation":

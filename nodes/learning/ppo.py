@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from time import time
@@ -27,24 +26,20 @@ from minibrains import (
     widget,
 )
 from minibrains.errors import WorkflowError
-from minibrains.files import LineFile, home, is_plain_name, write_atomic
+from minibrains.files import LineFile, home, write_atomic
 from minibrains.torch_node import compute_on_one_thread
 from nodes.learning import curves
+from nodes.learning.checkpoint import RESUME, check_training_name, resume
+from nodes.learning.ppo_checkpoint import pack, unpack
+from nodes.learning.ppo_figures import Figures
 
 if TYPE_CHECKING:
-    import torch
     from stable_baselines3 import PPO
 
     from minibrains.training.games import Games
 
-RESUME: Final = "training.safetensors"
-"""The name of the file with everything to go on with, in the folder of a training."""
-RECENT: Final = 100
-"""The number of the latest episodes that figures are about."""
 _FREE: Final = {"title", "license", "processes", "decisions", "checkpoint", "save", "most"}
 """Widgets that may be changed when a training goes on."""
-CURVES: Final = ("decisions", "reward", "won", "stage", "entropy", "value_loss", "kl", "clipped")
-"""The columns of updates.csv."""
 
 
 class Preset(NamedTuple):
@@ -221,17 +216,13 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
     license: str = widget(default="", doc="the licence in the header; empty: none is named")
 
     def check(self) -> None:
-        if not is_plain_name(self.name):
-            raise MinibrainsError(
-                f"{self.name[:100]!r} cannot be the name of a training; "
-                "expected the name of a folder, without / and not beginning with a dot"
-            )
+        check_training_name(self.name)
         if self.processes > self.environments:
             raise MinibrainsError(
                 f"processes is {self.processes}, and environments {self.environments}; expected at "
                 "least one game for each process"
             )
-        preset = self._chosen()
+        preset = self._ppo_settings()
         if preset.batch < 2 or preset.steps * self.environments < 2:
             raise MinibrainsError(
                 "an update needs at least two decisions; expected batch, and steps times "
@@ -247,11 +238,11 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         self._games: Games | None = None
         self._monitor: LineFile | None = None
         self._events = curves.Events(self._folder / "events")
-        self._preset = self._chosen()
+        self._preset = self._ppo_settings()
         self._boundary: bytes | None = None
         """The training at the end of the last update, if it is not in a checkpoint."""
 
-    def _chosen(self) -> Preset:
+    def _ppo_settings(self) -> Preset:
         """Return the settings of PPO: its own, and for the others those of the preset."""
         preset = PRESETS[self.preset]
         return Preset(
@@ -264,7 +255,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         )
 
     def reset(self, episode: Episode) -> None:
-        self._forget()
+        self._close_games()
         self.now = PPOLearning(ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, False)
 
     def emit(self) -> PPOLearning:
@@ -272,7 +263,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
 
     def latch(self) -> None:
         if self._model is None:
-            self._begin()
+            self._open_training()
         assert self._model is not None
         if self._model.num_timesteps < self.decisions and not self._update(self._model):
             return  # stopped within an update, which counts for nothing
@@ -281,7 +272,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         self._boundary = pack(self._model, self._games, self._figures, self._about)
         try:
             if finished or self._figures.updates % self.checkpoint == 0:
-                self._keep(self._model)
+                self._write_checkpoint(self._model)
             if finished:
                 self._finish(self._model)
         except OSError as error:
@@ -303,7 +294,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
             curves.write_csv(self._folder / "updates.csv", self._figures.curves)
             write_atomic(self._folder / RESUME, self._boundary)
         self._events.close()
-        self._forget()
+        self._close_games()
 
     def state(self) -> dict[str, Any]:
         """Return the whole training."""
@@ -315,13 +306,13 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         self.now = state["now"]
-        self._forget()
+        self._close_games()
         if state["packed"] is not None:
-            self._begin(state["packed"])
+            self._open_training(state["packed"])
 
     # -- beginning ---------------------------------------------------------------------------------
 
-    def _begin(self, packed: bytes | None = None) -> None:
+    def _open_training(self, packed: bytes | None = None) -> None:
         """Open the games, and make the networks.
 
         Args:
@@ -331,12 +322,12 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         self._games = self._open_games()
         self._figures = Figures(self.environments)
         model = self._make_model(self._games)
-        self._about = self._settings()
+        self._about = self._dependencies()
         path = self._folder / RESUME
         if packed is not None:
             unpack(packed, model, self._games, self._figures, self._about)
         elif path.exists():
-            self._go_on(model, path)
+            self._resume(model, path)
         self._begin_stage()
         self._monitor = self._open_monitor()
         self._events.begin(model.num_timesteps)
@@ -361,7 +352,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         write_atomic(path, f"#{json.dumps(head)}\nr,l,t,won\n{kept}")
         return LineFile(path)
 
-    def _forget(self) -> None:
+    def _close_games(self) -> None:
         """Close the games, if they are open."""
         self._boundary = None
         if self._games is not None:
@@ -408,7 +399,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         model = PPO(
             RegionPolicy,
             games,
-            learning_rate=lambda _: preset.rate * self._left(),
+            learning_rate=lambda _: preset.rate * self._schedule(),
             n_steps=preset.steps,
             batch_size=min(preset.batch, preset.steps * self.environments),
             n_epochs=preset.epochs,
@@ -434,12 +425,12 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         games.policy = model.policy  # type: ignore[assignment]
         return model
 
-    def _left(self) -> float:
+    def _schedule(self) -> float:
         """Return what is left of learning rate and entropy: from 1 down to a twentieth."""
         done = 0 if self._model is None else self._model.num_timesteps
         return max(0.05, 1.0 - done / self.decisions)
 
-    def _settings(self) -> dict[str, Any]:
+    def _dependencies(self) -> dict[str, Any]:
         """Return everything that the training depends on; JSON."""
         assert self._games is not None
         about: dict[str, Any] = {"environment": self._games.workflow_sha256}
@@ -454,7 +445,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
     def _update(self, model: PPO) -> bool:
         """Play and learn; return False if that was stopped."""
         policy: Any = model.policy
-        policy.entropy = self._preset.entropy * self._left()
+        policy.entropy = self._preset.entropy * self._schedule()
         policy.actor.requires_grad_(self._figures.updates >= self.critic_first)
         try:
             model.learn(
@@ -509,7 +500,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
 
     # -- checkpoints -------------------------------------------------------------------------------
 
-    def _keep(self, model: PPO) -> None:
+    def _write_checkpoint(self, model: PPO) -> None:
         """Write a checkpoint: the brains, the curves, and last of all what it goes on from."""
         rewards = self._figures.curves["reward"]
         if self.save == "always" or rewards[-1] >= np.nanmax(rewards):
@@ -517,7 +508,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
             folder.mkdir(exist_ok=True)
             for node, brain in self._brains(model).items():
                 self._save(brain, folder / f"{node}.safetensors")
-            self._tidy()
+            self._remove_old_brains()
         curves.write_csv(self._folder / "updates.csv", self._figures.curves)
         curves.write_csv(self._folder / "behavior_metrics.csv", self._figures.behavior_curves)
         assert self._games is not None
@@ -525,7 +516,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         write_atomic(self._folder / RESUME, self._boundary)
         self._boundary = None
 
-    def _tidy(self) -> None:
+    def _remove_old_brains(self) -> None:
         """Remove the brains of old checkpoints, so that `most` are left: of those before the latest
         half, first all but every tenth, then the oldest.
         """
@@ -536,15 +527,10 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         for folder in by_worth[: max(0, len(folders) - self.most)]:
             shutil.rmtree(folder)
 
-    def _go_on(self, model: PPO, path: Path) -> None:
-        assert self._games is not None
-        try:
-            unpack(path.read_bytes(), model, self._games, self._figures, self._about)
-        except (OSError, ValueError) as error:
-            raise MinibrainsError(
-                f"{path} cannot be read, so the training cannot go on: {error}; "
-                "choose another name, or remove its folder"
-            ) from None
+    def _resume(self, model: PPO, path: Path) -> None:
+        games = self._games
+        assert games is not None
+        resume(path, lambda data: unpack(data, model, games, self._figures, self._about))
         self._host.say(f"the training {self.name} goes on after update {self._figures.updates}")
 
     def _brains(self, model: PPO) -> dict[str, Any]:
@@ -596,208 +582,6 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
             curves.sketch_rewards(figures.curves, self.decisions),
             finished,
         )
-
-
-class Figures:
-    """What is counted while a policy learns."""
-
-    def __init__(self, games: int) -> None:
-        """Begin with nothing; `games` is the number of games that are played at a time."""
-        self.updates = 0
-        self.episodes = 0
-        """The number of episodes that are over."""
-        self.stage = 0
-        """The number of the present stage of the curriculum, from 0."""
-        self.won_in_stage: deque[bool] = deque(maxlen=RECENT)
-        """Whether the latest episodes were won, those since the stage began."""
-        self.sums = [0.0] * games
-        """The rewards of the current episode of each game."""
-        self.lengths = [0] * games
-        """Its decisions."""
-        self.rewards: deque[float] = deque(maxlen=RECENT)
-        self.won: deque[bool] = deque(maxlen=RECENT)
-        self.behavior: deque[dict[str, float]] = deque(maxlen=RECENT)
-        """The ticks of each of the latest episodes, and its reward term by term."""
-        self.curves: dict[str, list[float]] = {name: [] for name in CURVES}
-        self.behavior_curves: dict[str, list[float]] = {"decisions": [], "won": []}
-        """The columns of behavior_metrics.csv: means of `behavior`."""
-
-    def add(
-        self,
-        rewards: np.ndarray,
-        dones: np.ndarray,
-        infos: Sequence[Mapping[str, Any]],
-        seconds: float,
-    ) -> list[str]:
-        """Add a decision of each game, some seconds after the beginning of the training.
-
-        Returns:
-            A line of monitor.csv for each episode that is over.
-        """
-        lines: list[str] = []
-        for game, (reward, done, info) in enumerate(zip(rewards, dones, infos, strict=True)):
-            self.sums[game] += float(reward)
-            self.lengths[game] += 1
-            if not done:
-                continue
-            won = info["results"].get("won")
-            self.episodes += 1
-            self.rewards.append(self.sums[game])
-            if won is not None:
-                self.won.append(won)
-                self.won_in_stage.append(won)
-            terms = {"ticks": info["results"]["ticks"], **info["results"].get("rewards", {})}
-            self.behavior.append(terms)
-            shown = "" if won is None else int(won)
-            lines.append(f"{self.sums[game]:.6f},{self.lengths[game]},{seconds:.3f},{shown}")
-            self.sums[game], self.lengths[game] = 0.0, 0
-        return lines
-
-    def end_update(self, decisions: int, **values: float) -> None:
-        """Add a point to each curve."""
-        self.updates += 1
-        point = {
-            "decisions": decisions,
-            "reward": np.mean(self.rewards) if self.rewards else np.nan,
-            "won": np.mean(self.won) if self.won else np.nan,
-            "stage": self.stage,
-            **values,
-        }
-        for name, column in self.curves.items():
-            column.append(float(point[name]))
-        if not self.behavior:
-            return
-        for name in self.behavior[-1]:
-            point[name] = np.mean([terms[name] for terms in self.behavior])
-            self.behavior_curves.setdefault(name, [])
-        for name, column in self.behavior_curves.items():
-            column.append(float(point[name]))
-
-    def change_stage(self, stages: int, rise: float, fall: float) -> bool:
-        """Go to the next stage of a curriculum, or to the one before; return whether it changed.
-
-        It is decided by the last 100 episodes, all of them since the stage began.
-        """
-        if len(self.won_in_stage) < RECENT:
-            return False
-        share = np.mean(self.won_in_stage)
-        before = self.stage
-        if share >= rise:
-            self.stage = min(self.stage + 1, max(stages - 1, 0))
-        elif share < fall:
-            self.stage = max(self.stage - 1, 0)
-        if self.stage == before:
-            return False
-        self.won_in_stage.clear()
-        return True
-
-    def text(self) -> str:
-        """Return a few words for a progress bar."""
-        if not self.rewards:
-            return "first episodes"
-        text = f"reward {np.mean(self.rewards):.2f}"
-        if self.won:
-            text += f", {np.mean(self.won):.0%} won"
-        return text
-
-
-def pack(model: PPO, games: Games, figures: Figures, about: Mapping[str, Any]) -> bytes:
-    """Return a whole training between two updates, as a safetensors file.
-
-    The moments of the games are stored as the actions that lead to them.
-    """
-    import torch
-    from safetensors.torch import save
-
-    tensors = {f"policy/{name}": tensor for name, tensor in model.policy.state_dict().items()}
-    for index, state in model.policy.optimizer.state_dict()["state"].items():
-        for name, tensor in state.items():
-            tensors[f"optimizer/{index}/{name}"] = tensor
-    for name, column in figures.curves.items():
-        tensors[f"curves/{name}"] = torch.tensor(column, dtype=torch.float64)
-    kind, keys, place, has_gauss, gauss = np.random.get_state()
-    tensors["random/torch"] = torch.get_rng_state()
-    tensors["random/numpy"] = torch.from_numpy(np.array(keys).astype(np.int64))
-    rest = {
-        "about": about,
-        "decisions": model.num_timesteps,
-        "updates": figures.updates,
-        "episodes": figures.episodes,
-        "numpy": [kind, place, has_gauss, gauss],
-        "moments": games.moments(),
-        "starts": np.asarray(model._last_episode_starts).tolist(),
-        "sums": figures.sums,
-        "lengths": figures.lengths,
-        "rewards": list(figures.rewards),
-        "won": list(figures.won),
-        "stage": figures.stage,
-        "won_in_stage": list(figures.won_in_stage),
-        "behavior": list(figures.behavior),
-        "behavior_curves": figures.behavior_curves,
-    }
-    contiguous = {name: tensor.detach().contiguous().clone() for name, tensor in tensors.items()}
-    # the actions of the moments are NumPy's
-    return save(contiguous, {"training": json.dumps(rest, default=lambda number: number.tolist())})
-
-
-def unpack(
-    data: bytes, model: PPO, games: Games, figures: Figures, about: Mapping[str, Any]
-) -> None:
-    """Go on from what `pack` has returned.
-
-    Raises:
-        MinibrainsError: It was begun with other settings.
-        ValueError: It cannot be read.
-    """
-    import torch
-    from safetensors import SafetensorError
-    from safetensors.torch import load
-
-    try:
-        tensors = load(data)
-        length = int.from_bytes(data[:8], "little")
-        rest = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["training"])
-    except (SafetensorError, KeyError) as error:
-        raise ValueError(str(error)) from None
-    for name, value in about.items():
-        if rest["about"].get(name) != value:
-            raise MinibrainsError(
-                f"the training was begun with {name} {rest['about'].get(name)!r}, not {value!r}; "
-                "choose another name, or remove its folder"
-            )
-    model.policy.load_state_dict(_below("policy/", tensors))
-    state: dict[int, dict[str, torch.Tensor]] = {}
-    for name, tensor in _below("optimizer/", tensors).items():
-        index, _, part = name.partition("/")
-        state.setdefault(int(index), {})[part] = tensor
-    whole = model.policy.optimizer.state_dict()
-    model.policy.optimizer.load_state_dict({**whole, "state": state})
-    for name, tensor in _below("curves/", tensors).items():
-        figures.curves[name] = tensor.tolist()
-    kind, place, has_gauss, gauss = rest["numpy"]
-    keys = tensors["random/numpy"].numpy().astype(np.uint32)
-    np.random.set_state((kind, keys, place, has_gauss, gauss))
-    torch.set_rng_state(tensors["random/torch"])
-    model.num_timesteps = rest["decisions"]
-    figures.updates, figures.episodes = rest["updates"], rest["episodes"]
-    figures.sums, figures.lengths = rest["sums"], rest["lengths"]
-    figures.rewards.extend(rest["rewards"])
-    figures.won.extend(rest["won"])
-    figures.stage = rest["stage"]
-    figures.won_in_stage.extend(rest["won_in_stage"])
-    figures.behavior.extend(rest["behavior"])
-    figures.behavior_curves = rest["behavior_curves"]
-    model._last_obs = games.go_to(rest["moments"])
-    model._last_episode_starts = np.array(rest["starts"], bool)
-
-
-def _below(prefix: str, tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Return the tensors whose names begin with a prefix, without it."""
-    found: dict[str, torch.Tensor] = {}
-    for name, tensor in tensors.items():
-        if name.startswith(prefix):
-            found[name.removeprefix(prefix)] = tensor
-    return found
 
 
 def _load_stable_baselines() -> None:

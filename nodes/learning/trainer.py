@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from minibrains.errors import DataError, MinibrainsError
+from nodes.learning.checkpoint import load_optimizer, optimizer_tensors, pack, unpack
 from nodes.learning.lessons import Lessons
 from nodes.policies.network import PolicyHead
 
@@ -257,29 +258,20 @@ class Trainer:
         Args:
             about: What the training depends on; JSON.
         """
-        import torch
-        from safetensors.torch import save
-
-        tensors: dict[str, torch.Tensor] = {}
-        for prefix, state in (
-            ("net", self.net.state_dict()),
-            ("auxiliary", self.auxiliary.state_dict()),
-            ("best", self.best),
-        ):
-            for name, tensor in state.items():
-                tensors[f"{prefix}/{name}"] = tensor.detach().contiguous()
-        for index, moments in self.optimizer.state_dict()["state"].items():
-            for name, tensor in moments.items():
-                tensors[f"optimizer/{index}/{name}"] = tensor.contiguous()
-        for prefix, curves in (("curves", self.curves), ("validations", self.validations)):
-            for name, values in curves.items():
-                tensors[f"{prefix}/{name}"] = torch.tensor(values, dtype=torch.float64)
+        parts = {
+            "net": self.net.state_dict(),
+            "auxiliary": self.auxiliary.state_dict(),
+            "best": self.best,
+            "optimizer": optimizer_tensors(self.optimizer),
+            "curves": _as_tensors(self.curves),
+            "validations": _as_tensors(self.validations),
+        }
         metadata = {
             "about": json.dumps(about, sort_keys=True),
             "step": str(self.step),
             "finished": json.dumps(self.finished),
         }
-        return save(tensors, metadata)
+        return pack(parts, metadata)
 
     def unpack(self, data: bytes, about: Mapping[str, Any]) -> None:
         """Go on from where a training was packed.
@@ -288,15 +280,10 @@ class Trainer:
             MinibrainsError: It depends on something else than `about`.
             ValueError: It is no such file.
         """
-        from safetensors import SafetensorError
-        from safetensors.torch import load
-
+        parts, metadata = unpack(data)
         try:
-            tensors = load(data)
-            length = int.from_bytes(data[:8], "little")
-            metadata = json.loads(data[8 : 8 + length])["__metadata__"]
             before = json.loads(metadata["about"])
-        except (SafetensorError, KeyError, TypeError) as error:
+        except KeyError as error:
             raise ValueError(str(error)) from None
         for name, value in about.items():
             if before.get(name) != value:
@@ -304,19 +291,10 @@ class Trainer:
                     f"another training has this name: its {name} is {_short(before.get(name))}, "
                     f"and here it is {_short(value)}; choose another name, or remove its folder"
                 )
-        parts: dict[str, dict[str, Any]] = {}
-        for name, tensor in tensors.items():
-            part, _, rest = name.partition("/")
-            parts.setdefault(part, {})[rest] = tensor
         self.net.load_state_dict(parts["net"])
         self.auxiliary.load_state_dict(parts.get("auxiliary", {}))
         self.best = parts.get("best", {})
-        moments: dict[int, dict[str, torch.Tensor]] = {}
-        for name, tensor in parts.get("optimizer", {}).items():
-            index, _, rest = name.partition("/")
-            moments.setdefault(int(index), {})[rest] = tensor
-        groups = self.optimizer.state_dict()["param_groups"]
-        self.optimizer.load_state_dict({"state": moments, "param_groups": groups})
+        load_optimizer(self.optimizer, parts.get("optimizer", {}))
         self.curves = {name: parts["curves"][name].tolist() for name in CURVES}
         self.validations = {name: parts["validations"][name].tolist() for name in VALIDATIONS}
         self.step = int(metadata["step"])
@@ -383,6 +361,12 @@ def check_training(lessons: Lessons, what: str) -> None:
             f"the matches {what} have no sample in which an action has an effect; "
             "expected actionable to be linked where the data was collected"
         )
+
+
+def _as_tensors(curves: Mapping[str, Sequence[float]]) -> dict[str, torch.Tensor]:
+    import torch
+
+    return {name: torch.tensor(values, dtype=torch.float64) for name, values in curves.items()}
 
 
 def _short(value: Any) -> str:

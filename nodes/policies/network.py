@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -68,11 +68,7 @@ class PolicyHeadBrain(Brain):
     )
 
     def check(self, where: str) -> None:
-        if self.action_names and len(self.action_names) != self.actions:
-            raise BrainError(
-                f"{where}: there are {len(self.action_names)} action_names for {self.actions} "
-                "actions; expected one for each, or none"
-            )
+        check_action_names(where, self.action_names, self.actions)
 
     @classmethod
     def tensor_specs(cls, config: Mapping[str, Any]) -> Mapping[str, str]:
@@ -110,6 +106,15 @@ class PolicyHeadBrain(Brain):
         specs["output.weight"] = f"{dtype}[{actions} {hidden}]"
         specs["output.bias"] = f"{dtype}[{actions}]"
         return specs
+
+
+def check_action_names(where: str, names: Sequence[str], actions: int) -> None:
+    """Raise BrainError unless there is a name for each action of a brain, or none at all."""
+    if names and len(names) != actions:
+        raise BrainError(
+            f"{where}: there are {len(names)} action_names for {actions} actions; expected one for "
+            "each, or none"
+        )
 
 
 def _hidden_names(layers: int) -> list[str]:

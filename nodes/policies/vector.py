@@ -9,14 +9,18 @@ import numpy as np
 
 from minibrains import Brain, Socket, TorchNode, setting
 from minibrains.errors import BrainError
-from nodes.policies.network import MOST_LAYERS, only_the_first
+from nodes.policies.network import (
+    MOST_LAYERS,
+    HeadLogits,
+    check_action_names,
+    only_the_first,
+)
 
 if TYPE_CHECKING:
     import torch
     from torch import nn
 
 PolicyNumbers = Annotated[np.ndarray, Socket("vector", "f32[{numbers}]")]
-PolicyLogits = Annotated[np.ndarray, Socket("logits", "f32[{actions}]")]
 
 
 class VectorPolicyBrain(Brain):
@@ -34,11 +38,7 @@ class VectorPolicyBrain(Brain):
     )
 
     def check(self, where: str) -> None:
-        if self.action_names and len(self.action_names) != self.actions:
-            raise BrainError(
-                f"{where}: there are {len(self.action_names)} action_names for {self.actions} "
-                "actions; expected one for each, or none"
-            )
+        check_action_names(where, self.action_names, self.actions)
 
     @classmethod
     def tensor_specs(cls, config: Mapping[str, Any]) -> Mapping[str, str]:
@@ -92,7 +92,7 @@ class VectorPolicy(TorchNode, category="policies", fallback=only_the_first):
         layers["output"] = nn.Linear(inputs, config["actions"])
         return nn.ModuleDict(layers)
 
-    def forward(self, vector: PolicyNumbers) -> PolicyLogits:
+    def forward(self, vector: PolicyNumbers) -> HeadLogits:
         hidden: torch.Tensor = vector  # type: ignore[assignment]
         for name in _hidden_names(self.brain.layers):
             hidden = self.module[name](hidden).tanh()

@@ -1,0 +1,102 @@
+"""Checkpoints of trainings: one safetensors file with everything to go on with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from minibrains.errors import MinibrainsError
+from minibrains.files import is_plain_name
+
+if TYPE_CHECKING:
+    import torch
+
+Tensors = Mapping[str, "torch.Tensor"]
+
+RESUME: Final = "training.safetensors"
+"""The name of the checkpoint in the folder of a training."""
+
+
+def check_training_name(name: str) -> None:
+    """Raise MinibrainsError if a training, whose folder is called so, cannot have this name."""
+    if not is_plain_name(name):
+        raise MinibrainsError(
+            f"{name[:100]!r} cannot be the name of a training; "
+            "expected the name of a folder, without / and not beginning with a dot"
+        )
+
+
+def pack(parts: Mapping[str, Tensors], metadata: Mapping[str, str]) -> bytes:
+    """Return a checkpoint as a safetensors file, which `unpack` reads.
+
+    Args:
+        parts: Tensors by the name of a part and their own names.
+        metadata: Texts for the header.
+    """
+    from safetensors.torch import save
+
+    tensors: dict[str, torch.Tensor] = {}
+    for part, members in parts.items():
+        for name, tensor in members.items():
+            # it may be a view of a tensor that goes on changing, or that another name has as well
+            tensors[f"{part}/{name}"] = tensor.detach().clone().contiguous()
+    return save(tensors, dict(metadata))
+
+
+def unpack(data: bytes) -> tuple[dict[str, dict[str, torch.Tensor]], dict[str, str]]:
+    """Return the parts and the metadata of a checkpoint. Raises ValueError if it is none."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    try:
+        tensors = load(data)
+        length = int.from_bytes(data[:8], "little")
+        metadata: dict[str, str] = json.loads(data[8 : 8 + length])["__metadata__"]
+    except (SafetensorError, KeyError) as error:
+        raise ValueError(str(error)) from None
+
+    parts: dict[str, dict[str, torch.Tensor]] = {}
+    for name, tensor in tensors.items():
+        part, _, rest = name.partition("/")
+        parts.setdefault(part, {})[rest] = tensor
+    return parts, metadata
+
+
+def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
+    """Return the moments of an optimizer, by the number of the parameter and their name."""
+    tensors: dict[str, torch.Tensor] = {}
+    for index, moments in optimizer.state_dict()["state"].items():
+        for name, tensor in moments.items():
+            tensors[f"{index}/{name}"] = tensor
+    return tensors
+
+
+def load_optimizer(optimizer: torch.optim.Optimizer, tensors: Tensors) -> None:
+    """Give an optimizer the moments that `optimizer_tensors` has returned."""
+    moments: dict[int, dict[str, torch.Tensor]] = {}
+    for name, tensor in tensors.items():
+        index, _, rest = name.partition("/")
+        moments.setdefault(int(index), {})[rest] = tensor
+    groups = optimizer.state_dict()["param_groups"]
+    optimizer.load_state_dict({"state": moments, "param_groups": groups})
+
+
+def resume(path: Path, load: Callable[[bytes], None]) -> None:
+    """Read a checkpoint, and go on from it.
+
+    Args:
+        path: The file.
+        load: Goes on from its bytes; raises ValueError if it cannot read them.
+
+    Raises:
+        MinibrainsError: It cannot be read.
+    """
+    try:
+        load(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise MinibrainsError(
+            f"{path} cannot be read, so the training cannot go on: {error}; "
+            "choose another name, or remove its folder"
+        ) from None

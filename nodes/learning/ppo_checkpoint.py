@@ -1,0 +1,92 @@
+"""The checkpoint of a training with PPO, between two updates."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minibrains.errors import MinibrainsError
+from nodes.learning import checkpoint
+from nodes.learning.ppo_figures import Figures
+
+if TYPE_CHECKING:
+    from stable_baselines3 import PPO
+
+    from minibrains.training.games import Games
+
+
+def pack(model: PPO, games: Games, figures: Figures, about: Mapping[str, Any]) -> bytes:
+    """Return a whole training between two updates, as a safetensors file.
+
+    The moments of the games are stored as the actions that lead to them.
+
+    Args:
+        model: The model, whose policy is a RegionPolicy.
+        games: The games that it plays.
+        figures: What was counted so far.
+        about: What the training depends on; JSON.
+    """
+    import torch
+
+    kind, keys, place, has_gauss, gauss = np.random.get_state()
+    parts = {
+        "policy": model.policy.state_dict(),
+        "optimizer": checkpoint.optimizer_tensors(model.policy.optimizer),
+        "random": {
+            "torch": torch.get_rng_state(),
+            "numpy": torch.from_numpy(np.array(keys).astype(np.int64)),
+        },
+    }
+    rest = {
+        "decisions": model.num_timesteps,
+        "numpy": [kind, place, has_gauss, gauss],
+        "moments": games.moments(),
+        "starts": np.asarray(model._last_episode_starts).tolist(),
+        "figures": figures.state(),
+    }
+    metadata = {
+        "about": json.dumps(about),
+        # the actions of the moments are NumPy's
+        "training": json.dumps(rest, default=lambda number: number.tolist()),
+    }
+    return checkpoint.pack(parts, metadata)
+
+
+def unpack(
+    data: bytes, model: PPO, games: Games, figures: Figures, about: Mapping[str, Any]
+) -> None:
+    """Go on from what `pack` has returned.
+
+    Raises:
+        MinibrainsError: It was begun with other settings.
+        ValueError: It cannot be read.
+    """
+    import torch
+
+    parts, metadata = checkpoint.unpack(data)
+    try:
+        before, rest = json.loads(metadata["about"]), json.loads(metadata["training"])
+    except KeyError as error:
+        raise ValueError(str(error)) from None
+    for name, value in about.items():
+        if before.get(name) != value:
+            raise MinibrainsError(
+                f"the training was begun with {name} {before.get(name)!r}, not {value!r}; "
+                "choose another name, or remove its folder"
+            )
+
+    model.policy.load_state_dict(parts["policy"])
+    checkpoint.load_optimizer(model.policy.optimizer, parts.get("optimizer", {}))
+    model.num_timesteps = rest["decisions"]
+    figures.load_state(rest["figures"])
+
+    kind, place, has_gauss, gauss = rest["numpy"]
+    keys = parts["random"]["numpy"].numpy().astype(np.uint32)
+    np.random.set_state((kind, keys, place, has_gauss, gauss))
+    torch.set_rng_state(parts["random"]["torch"])
+
+    model._last_obs = games.go_to(rest["moments"])
+    model._last_episode_starts = np.array(rest["starts"], bool)
