@@ -285,7 +285,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
     def report(self) -> Mapping[str, Any]:
         if self._model is None or not self._figures.updates:
             return {}
-        return {name: column[-1] for name, column in self._figures.curves.items()}
+        return self._figures.latest()
 
     def close(self) -> None:
         if not hasattr(self, "_events"):
@@ -475,8 +475,8 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         if self._figures.change_stage(len(self.stages), self.rise, self.fall):
             self._begin_stage()
             self._host.say(f"stage {self._figures.stage + 1} of {len(self.stages)}")
-        for name, column in self._figures.curves.items():
-            self._events.add(f"ppo/{name}", column[-1], model.num_timesteps)
+        for name, value in self._figures.latest().items():
+            self._events.add(f"ppo/{name}", value, model.num_timesteps)
         return True
 
     def _check_finite(self, *values: float) -> None:
@@ -561,25 +561,19 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
             workflow=workflow.name,
             workflow_sha256=workflow.sha256,
             environment={"workflow": self.workflow, "sha256": self._about["environment"]},
-            metrics={
-                "decisions": int(self._figures.curves["decisions"][-1]),
-                "reward": round(self._figures.curves["reward"][-1], 6),
-            },
+            metrics={name: round(value, 6) for name, value in self._figures.latest().items()},
             **licensed,
         )
         return sha256
 
     def _show(self, model: PPO, finished: bool) -> None:
-        figures = self._figures
-        won: Number | Absent = ABSENT
-        if figures.won:
-            won = float(np.mean(figures.won))
+        latest = self._figures.latest()
         self.now = PPOLearning(
             model.num_timesteps,
-            figures.curves["reward"][-1],
-            won,
-            figures.curves["entropy"][-1],
-            curves.sketch_rewards(figures.curves, self.decisions),
+            latest.get("reward", ABSENT),
+            latest.get("won", ABSENT),
+            latest["entropy"],
+            curves.sketch_rewards(self._figures.curves, self.decisions),
             finished,
         )
 

@@ -68,6 +68,12 @@ def table(home: Path, name: str = "walker") -> dict[str, np.ndarray]:
     return dict(zip(head.split(","), rows.T, strict=True))
 
 
+def trained_weights(host: ScratchHost) -> dict[str, Any]:
+    """Return the weights of the brain that a training has saved, as lists."""
+    brain = VectorPolicyBrain.load(Path(host.facts["policy"]))
+    return {name: array.tolist() for name, array in brain.tensors.items()}
+
+
 def test_it_learns_to_walk_to_the_right(walk: str, home: Path, tmp_path: Path) -> None:
     host = train(make(walk), tmp_path)
     curves = table(home)
@@ -98,32 +104,35 @@ def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(
     walk: str, home: Path, tmp_path: Path
 ) -> None:
     whole = train(make(walk, name="whole", **MIDWAY), tmp_path)
+
     train(make(walk, name="parts", **MIDWAY), tmp_path, updates=3)
-    parts = train(make(walk, name="parts", processes=2, **MIDWAY), tmp_path)
+    second_part = make(walk, name="parts", processes=2, **MIDWAY)
+    parts = train(second_part, tmp_path)
+
     assert parts.said[0] == "the training parts goes on after update 3"
     for column, values in table(home, "whole").items():
         assert values.tolist() == table(home, "parts")[column].tolist()
-    first, second = (VectorPolicyBrain.load(Path(host.facts["policy"])) for host in (whole, parts))
-    for name, array in first.tensors.items():
-        assert np.array_equal(array, second.tensors[name])
+    assert trained_weights(parts) == trained_weights(whole)
 
 
 @pytest.mark.slow
 def test_a_training_that_was_killed_goes_on_from_the_last_checkpoint(
     walk: str, home: Path, tmp_path: Path
 ) -> None:
-    whole = train(make(walk, name="whole", kl=0.1, critic_first=3, **MIDWAY), tmp_path)
-    train(make(walk, name="killed", kl=0.1, critic_first=3, **MIDWAY), tmp_path, updates=2)
-    kept = (home / "training/killed/training.safetensors").read_bytes()
-    train(make(walk, name="killed", kl=0.1, critic_first=3, **MIDWAY), tmp_path, updates=2)
-    # as if it had been killed before these two were kept
-    (home / "training/killed/training.safetensors").write_bytes(kept)
-    killed = train(make(walk, name="killed", kl=0.1, critic_first=3, **MIDWAY), tmp_path)
+    settings = {**MIDWAY, "kl": 0.1, "critic_first": 3}
+    whole = train(make(walk, name="whole", **settings), tmp_path)
+
+    checkpoint = home / "training/killed/training.safetensors"
+    train(make(walk, name="killed", **settings), tmp_path, updates=2)
+    kept = checkpoint.read_bytes()
+    train(make(walk, name="killed", **settings), tmp_path, updates=2)
+    checkpoint.write_bytes(kept)  # as if it had been killed before these two were kept
+    killed = train(make(walk, name="killed", **settings), tmp_path)
+
     assert killed.said[0] == "the training killed goes on after update 2"
-    first, second = (VectorPolicyBrain.load(Path(host.facts["policy"])) for host in (whole, killed))
-    for name, array in first.tensors.items():
-        assert np.array_equal(array, second.tensors[name])
-    assert len(load_results(str(home / "training/killed"))) == 4 * 90 * 8 // 24
+    assert trained_weights(killed) == trained_weights(whole)
+    monitor = load_results(str(home / "training/killed"))
+    assert len(monitor) == 4 * 90 * 8 // 24
 
 
 @pytest.mark.slow
@@ -156,11 +165,20 @@ def test_only_the_critic_learns_at_first(walk: str, home: Path, tmp_path: Path) 
 
 def test_a_curriculum_goes_on_and_is_remembered(walk: str, home: Path, tmp_path: Path) -> None:
     stages = (("Level1.*",), ("Level1.Kaze*",), ("Level1.KazeVsKaze",))
-    few = {"steps": 96, "epochs": 1, "checkpoint": 1, "stages": stages}
     # any share of wins is enough: 16 episodes in each update, and 100 in a stage
-    host = train(make(walk, rise=0.0, fall=0.0, **few, decisions=4 * 96 * 15), tmp_path, updates=8)
+    settings: dict[str, Any] = {
+        "stages": stages,
+        "rise": 0.0,
+        "fall": 0.0,
+        "epochs": 1,
+        "checkpoint": 1,
+        "decisions": 4 * 96 * 15,
+    }
+
+    host = train(make(walk, **settings), tmp_path, updates=8)
     assert host.said == ["stage 2 of 3"]
-    host = train(make(walk, rise=0.0, fall=0.0, **few, decisions=4 * 96 * 15), tmp_path)
+
+    host = train(make(walk, **settings), tmp_path)
     assert "stage 3 of 3" in host.said
     assert table(home)["stage"].tolist() == [0] * 7 + [1] * 7 + [2]
 
