@@ -47,6 +47,8 @@ READ = (
 
 MOVES = 21
 """The moves of Duel are numbered from 1 to this; 0 is none."""
+CHARACTERS = 4
+"""The characters of Duel are numbered from 0 to less than this."""
 STAGE = 511
 """The right edge of the stage, in pixels."""
 
@@ -85,6 +87,9 @@ class Fight(NamedTuple):
     """Pixels from the left edge of the stage to the first player's projectile; 0 while there is
     none, or if the game does not tell."""
     enemy_shot_x: int = 0
+    own_character: int = -1
+    """The number of the first player's character; -1 if the game does not tell."""
+    enemy_character: int = -1
 
 
 FightSocket = Annotated[Fight, Socket("fight")]
@@ -105,8 +110,8 @@ class Features(NamedTuple):
 class GameFeatures(Node, category="fighting"):
     """Read a fight from the game's variables: Duel's, or those of a Street Fighter II cartridge.
 
-    variables:  with agent_… and enemy_hp, _x, _y, _status; of others _move, _move_frame and
-        _projectile_x are looked at, if they are there
+    variables:  with agent_… and enemy_hp, _x, _y, _status; of others _move, _move_frame,
+        _projectile_x and _character are looked at, if they are there
     fight:      all of it, for FrameHistory and PromptBuilder
     own_hp, enemy_hp:  share of the full health, 0 to 1
     advantage:  own_hp - enemy_hp, -1 to 1
@@ -129,6 +134,7 @@ class GameFeatures(Node, category="fighting"):
                 variables.get("agent_move", 0), variables.get("enemy_move", 0),
                 variables.get("agent_move_frame", 0), variables.get("enemy_move_frame", 0),
                 variables.get("agent_projectile_x", 0), variables.get("enemy_projectile_x", 0),
+                variables.get("agent_character", -1), variables.get("enemy_character", -1),
             )  # fmt: skip
         except KeyError as missing:
             raise MinibrainsError(
@@ -228,11 +234,13 @@ def _room(x: int, looks_right: bool) -> int:
 
 
 def _move_numbers() -> dict[str, Callable[[Fight, Fight], float]]:
-    """Return the numbers that say whether a fighter makes a certain move."""
+    """Return the numbers that say whether a fighter makes a certain move, and since when."""
     numbers: dict[str, Callable[[Fight, Fight], float]] = {}
     for move in range(1, MOVES + 1):
         numbers[f"own_move_{move}"] = partial(_makes_own_move, move)
         numbers[f"enemy_move_{move}"] = partial(_makes_enemy_move, move)
+        numbers[f"own_move_{move}_frame"] = partial(_frame_of_own_move, move)
+        numbers[f"enemy_move_{move}_frame"] = partial(_frame_of_enemy_move, move)
     return numbers
 
 
@@ -242,6 +250,31 @@ def _makes_own_move(move: int, before: Fight, now: Fight) -> float:
 
 def _makes_enemy_move(move: int, before: Fight, now: Fight) -> float:
     return now.enemy_move == move
+
+
+def _frame_of_own_move(move: int, before: Fight, now: Fight) -> float:
+    return now.own_move_frame if now.own_move == move else 0
+
+
+def _frame_of_enemy_move(move: int, before: Fight, now: Fight) -> float:
+    return now.enemy_move_frame if now.enemy_move == move else 0
+
+
+def _character_numbers() -> dict[str, Callable[[Fight, Fight], float]]:
+    """Return the numbers that say who the fighters are."""
+    numbers: dict[str, Callable[[Fight, Fight], float]] = {}
+    for character in range(CHARACTERS):
+        numbers[f"own_character_{character}"] = partial(_is_own_character, character)
+        numbers[f"enemy_character_{character}"] = partial(_is_enemy_character, character)
+    return numbers
+
+
+def _is_own_character(character: int, before: Fight, now: Fight) -> float:
+    return now.own_character == character
+
+
+def _is_enemy_character(character: int, before: Fight, now: Fight) -> float:
+    return now.enemy_character == character
 
 
 _ATTACKING: Final = "attacking", "using a special"
@@ -282,6 +315,7 @@ NUMBERS: Final[Mapping[str, Callable[[Fight, Fight], float]]] = MappingProxyType
     "own_shot_distance": lambda before, now: _distance_if_there(now.own_shot_x, now.enemy_x),
     "enemy_shot_distance": lambda before, now: _distance_if_there(now.enemy_shot_x, now.own_x),
     **_move_numbers(),
+    **_character_numbers(),
 })  # fmt: skip
 """The numbers of a fight for a network, computed from a moment and the one before it, in the units
 of Fight."""
@@ -345,6 +379,8 @@ class FightVector(Node, category="fighting"):
                                        special), hit: 1 or 0
         own_move_1 … enemy_move_21     1 while that move is made, else 0; Duel's README names them
         own_move_frame, enemy_move_frame       frames since the move began
+        own_move_1_frame … enemy_move_21_frame frames since that move began; 0 while it is not made
+        own_character_0 … enemy_character_3    1: that character, else 0; Duel's README names them
         own_shot, enemy_shot           1 while their projectile is in flight, else 0
         own_shot_distance, enemy_shot_distance pixels from it to the one it is aimed at; 0: none
 

@@ -364,6 +364,59 @@ def test_the_names_stand_in_the_brain_and_choose_what_comes_out() -> None:
     assert numbers.tolist() == [0.5, 0.5]
 
 
+def _own_and_enemy(name: str) -> tuple[str, str]:
+    return f"own_{name}", f"enemy_{name}"
+
+
+def test_moves_and_characters_of_duel_are_told_one_by_one(tmp_path: Path) -> None:
+    names = [*_own_and_enemy("move_frame")]
+    for move in range(1, 22):
+        names += [*_own_and_enemy(f"move_{move}"), *_own_and_enemy(f"move_{move}_frame")]
+    for character in range(4):
+        names += _own_and_enemy(f"character_{character}")
+    brain = FightVectorBrain(
+        names=tuple(names),
+        middle=np.zeros(len(names), np.float32),
+        scale=np.full(len(names), 1000, np.float32),
+    )
+    console = RetroEmulator(game="Duel-Genesis", states=("training/Level4.MiraVsKaze",))
+    features = GameFeatures()
+    vector = FightVector(brain=brain)
+    fighter = ScriptedFighter(style="aggressive")
+    moves = set()
+    with opened(console, ScratchHost(tmp_path)), opened(features), opened(vector), opened(fighter):
+        for node in (console, vector, fighter):
+            node.reset(Episode(0, 0, "node"))
+        for _ in range(600):
+            now = console.emit().variables
+            told = dict(zip(names, vector.tick(features.tick(now).fight) * 1000, strict=True))
+            expected = dict.fromkeys(names, 0)
+            for side, variables in (("own", "agent"), ("enemy", "enemy")):
+                move, frame = now[f"{variables}_move"], now[f"{variables}_move_frame"]
+                expected[f"{side}_move_frame"] = frame
+                if move:
+                    expected[f"{side}_move_{move}"] = 1
+                    expected[f"{side}_move_{move}_frame"] = frame
+                    moves.add(move)
+            expected["own_character_2"] = expected["enemy_character_0"] = 1  # Mira and Kaze
+            assert told == pytest.approx(expected, abs=1e-3)
+            console.latch(fighter.tick(now))
+    assert len(moves) > 3, "several moves have been made"
+
+
+def test_a_game_that_does_not_tell_its_characters_has_none_of_them() -> None:
+    names = tuple(f"own_character_{character}" for character in range(4))
+    brain = FightVectorBrain(
+        names=names, middle=np.zeros(4, np.float32), scale=np.ones(4, np.float32)
+    )
+    agent = {"agent_hp": 176, "agent_x": 100, "agent_y": 192, "agent_status": 512}
+    enemy = {"enemy_hp": 176, "enemy_x": 150, "enemy_y": 192, "enemy_status": 512}
+    fight = GameFeatures().tick({**agent, **enemy}).fight
+    with opened(vector := FightVector(brain=brain)):
+        (numbers,) = play(vector, {"fight": fight})
+    assert numbers.tolist() == [0, 0, 0, 0]
+
+
 @pytest.mark.parametrize(
     ("names", "scale", "sentence"),
     [
