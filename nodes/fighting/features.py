@@ -234,13 +234,11 @@ def _room(x: int, looks_right: bool) -> int:
 
 
 def _move_numbers() -> dict[str, Callable[[Fight, Fight], float]]:
-    """Return the numbers that say whether a fighter makes a certain move, and since when."""
+    """Return the numbers that say whether a fighter makes a certain move."""
     numbers: dict[str, Callable[[Fight, Fight], float]] = {}
     for move in range(1, MOVES + 1):
         numbers[f"own_move_{move}"] = partial(_makes_own_move, move)
         numbers[f"enemy_move_{move}"] = partial(_makes_enemy_move, move)
-        numbers[f"own_move_{move}_frame"] = partial(_frame_of_own_move, move)
-        numbers[f"enemy_move_{move}_frame"] = partial(_frame_of_enemy_move, move)
     return numbers
 
 
@@ -250,14 +248,6 @@ def _makes_own_move(move: int, before: Fight, now: Fight) -> float:
 
 def _makes_enemy_move(move: int, before: Fight, now: Fight) -> float:
     return now.enemy_move == move
-
-
-def _frame_of_own_move(move: int, before: Fight, now: Fight) -> float:
-    return now.own_move_frame if now.own_move == move else 0
-
-
-def _frame_of_enemy_move(move: int, before: Fight, now: Fight) -> float:
-    return now.enemy_move_frame if now.enemy_move == move else 0
 
 
 def _character_numbers() -> dict[str, Callable[[Fight, Fight], float]]:
@@ -379,7 +369,6 @@ class FightVector(Node, category="fighting"):
                                        special), hit: 1 or 0
         own_move_1 … enemy_move_21     1 while that move is made, else 0; Duel's README names them
         own_move_frame, enemy_move_frame       frames since the move began
-        own_move_1_frame … enemy_move_21_frame frames since that move began; 0 while it is not made
         own_character_0 … enemy_character_3    1: that character, else 0; Duel's README names them
         own_shot, enemy_shot           1 while their projectile is in flight, else 0
         own_shot_distance, enemy_shot_distance pixels from it to the one it is aimed at; 0: none
