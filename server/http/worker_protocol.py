@@ -42,12 +42,19 @@ class RunRequest:
 @dataclass(frozen=True, slots=True)
 class Watch:
     """The nodes that pages watch: those whose pictures are wanted, those whose values are wanted
-    in short, and those whose inputs and outputs are wanted in full.
+    in short, those whose inputs and outputs are wanted in full, and those whose time in each of
+    the last ticks is wanted ("": that of the whole tick).
     """
 
     previews: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
     full: tuple[str, ...] = ()
+    budgets: tuple[str, ...] = ()
+
+    @property
+    def is_live(self) -> bool:
+        """Whether anything is wanted more often than the statistics."""
+        return bool(self.previews or self.values or self.full or self.budgets)
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,12 +88,14 @@ class Page:
         *previews: str,
         values: tuple[str, ...] = (),
         full: tuple[str, ...] = (),
+        budgets: tuple[str, ...] = (),
     ) -> None:
         data = {
             "prompt_id": prompt_id,
             "previews": list(previews),
             "values": list(values),
             "full": list(full),
+            "budgets": list(budgets),
         }
         await self.socket.send_json({"type": "watch", "data": data})
 

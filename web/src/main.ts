@@ -14,6 +14,7 @@ import { Session } from "./editor/session";
 import { StartPictures } from "./editor/start_pictures";
 import { Catalog } from "./model/catalog";
 import { makeCommands } from "./ui/actions";
+import { budgetBar } from "./ui/budget_bar";
 import { button, h, icon } from "./ui/dom";
 import { watchDrops } from "./ui/drops";
 import { openGallery } from "./ui/gallery";
@@ -91,6 +92,7 @@ async function start(): Promise<void> {
     theme,
     results: () => session.run && openResults(session.run),
   });
+  budgetBar(element("budget"), editor, session);
   watchDrops(stage, editor, files);
   showFaults(editor);
   showEmptyHint(editor, gallery);

@@ -7,7 +7,7 @@
 import type { CanvasPointerEvent, LGraphNode } from "@comfyorg/litegraph";
 import { CanvasPointer, LGraph, LiteGraph, LLink } from "@comfyorg/litegraph";
 
-import type { NodeAppearance } from "../canvas/paint";
+import { DETAIL_SCALE, type NodeAppearance, type NodeBudget } from "../canvas/paint";
 import { partAt } from "../canvas/shape";
 import { readTheme } from "../canvas/theme";
 import { shareDone } from "../live/progress";
@@ -21,6 +21,7 @@ import {
   links,
   modeOf,
   nameOf,
+  overlap,
   positionOf,
   readGroup,
   sources,
@@ -47,6 +48,7 @@ export class Board {
     run: new Map(),
     faults: new Map(),
     values: new Map(),
+    budget: null,
     pictures: new Map(),
   };
   /** The view after the last `fit`. */
@@ -306,6 +308,7 @@ export class Board {
       selected: node.selected === true,
       state: run?.state ?? null,
       ms: run?.ms ?? null,
+      budget: this.#budgetOf(node.name),
       progress: shareDone(run?.progress ?? null),
       usedCache: run !== undefined && areNotable(run.savings),
       fault: run?.error ?? this.#annotations.faults.get(node.name) ?? null,
@@ -320,6 +323,13 @@ export class Board {
       picture: this.#annotations.pictures.get(node.name) ?? null,
       outputValue: (output) => this.#annotations.values.get(`${node.name}.${output}`) ?? null,
     };
+  }
+
+  #budgetOf(id: string): NodeBudget | null {
+    const { budget } = this.#annotations;
+    const times = budget?.nodes.get(id);
+    if (!budget || !times) return null;
+    return { times, frameUs: budget.frameUs, missed: budget.missed?.nodes.get(id) ?? 0 };
   }
 
   #isCompatible(dragged: DraggedLink, id: string, socket: string, side: "in" | "out"): boolean {
@@ -403,6 +413,13 @@ export class Board {
     return new Map(
       (this.#graph.nodes as unknown as BoardNode[]).map((node) => [node.name, node.box]),
     );
+  }
+
+  /** The nodes in view, if they are painted in detail. */
+  get detailed(): readonly string[] {
+    const { scale, area } = this.view;
+    if (scale < DETAIL_SCALE) return [];
+    return [...this.boxes].flatMap(([id, box]) => (overlap(box, area) ? [id] : []));
   }
 
   widthOf(id: string): number | undefined {

@@ -1,6 +1,7 @@
 /** Events of the board: gestures, in terms of ids and sockets of the workflow. */
 
 import type { NodeState } from "../canvas/paint";
+import type { Budget } from "../live/budget";
 import type { NodeProgress } from "../live/progress";
 import type { Savings } from "../live/savings";
 import type { Box, Link, Point, SocketRef } from "../model/workflow";
@@ -59,6 +60,8 @@ export interface NodeAnnotations {
   readonly run: ReadonlyMap<string, NodeStatus>;
   readonly faults: ReadonlyMap<string, string>;
   readonly values: ReadonlyMap<string, string>;
+  /** The times of the last ticks, in strips over the nodes; null: there are none. */
+  readonly budget: Budget | null;
   /** The pictures on screens until a run sends one. */
   readonly pictures: ReadonlyMap<string, HTMLImageElement>;
 }

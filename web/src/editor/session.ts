@@ -1,8 +1,10 @@
 /** The run that the page shows: starts it, controls it, and applies the server's events to it. */
 
 import { api, type Fault, faultText, RequestError } from "../api";
+import { WHOLE_TICK } from "../live/budget";
 import { Connection } from "../live/connection";
 import { FullPicture } from "../live/full_picture";
+import { LiveView } from "../live/live_view";
 import { PlayerInput } from "../live/player_input";
 import { applyEvent, isLive, isTicking, newRun, type Run } from "../live/run";
 import { Screens } from "../live/screens";
@@ -19,6 +21,7 @@ type Topic = "run" | "lists" | "workflows" | "brains" | "games";
 export class Session {
   run: Run | null = null;
   connected = false;
+  readonly view = new LiveView();
   /** The node that is watched in full; null: none. */
   #full: string | null = null;
   /** The picture of this node, if it has one. */
@@ -228,13 +231,20 @@ export class Session {
     const isHidden = document.visibilityState === "hidden";
     const prompt_id = this.run.id;
     if (isHidden) {
-      this.#connection.watch({ prompt_id, previews: [], values: [], full: [] });
+      this.#connection.watch({ prompt_id, previews: [], values: [], full: [], budgets: [] });
       return;
     }
     const values = this.editor.selection.filter((id) => this.editor.entry(id));
     const full = this.#full === null ? [] : [this.#full];
     const pictures = this.picture ? [...previews, this.picture.node] : previews;
-    this.#connection.watch({ prompt_id, previews: [...new Set(pictures)], values, full });
+    const budgets = this.view.shows("budgets") ? [WHOLE_TICK, ...this.editor.board.detailed] : [];
+    this.#connection.watch({ prompt_id, previews: [...new Set(pictures)], values, full, budgets });
+  }
+
+  /** Show or hide something of the run. */
+  toggleView(what: "budgets" | "wires"): void {
+    this.view.toggle(what);
+    this.#render();
   }
 
   /** Ask for the inputs and outputs of a node in full, and show its pictures on a canvas. */
@@ -291,6 +301,7 @@ export class Session {
     this.editor.board.annotate({
       run: this.#nodeStatuses(),
       values: isLive(this.run) ? this.run.values : new Map(),
+      budget: isLive(this.run) && this.view.shows("budgets") ? this.run.budget : null,
     });
     this.updateWatch();
     this.#emit("run");

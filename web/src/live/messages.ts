@@ -6,6 +6,8 @@ export interface Watch {
   readonly values: readonly string[];
   /** The nodes whose inputs and outputs are wanted in full. */
   readonly full: readonly string[];
+  /** The nodes whose time in each of the last ticks is wanted; "": that of the whole tick. */
+  readonly budgets: readonly string[];
 }
 
 export type ToWorker =

@@ -3,6 +3,7 @@
 import type { NodeStatus } from "../board/events";
 import type { NodeState } from "../canvas/paint";
 import { isObject, type Json, type JsonObject } from "../model/json";
+import { applyBudget, type Budget, NO_BUDGET } from "./budget";
 import { readProgress } from "./progress";
 import { readSavings } from "./savings";
 
@@ -30,6 +31,7 @@ export interface Run {
   /** Inputs and outputs in full, of the nodes that are watched so, by "node.socket". */
   readonly inputs: ReadonlyMap<string, Json>;
   readonly outputs: ReadonlyMap<string, Json>;
+  readonly budget: Budget;
   /** The error that ended it. */
   readonly error: string | null;
   readonly result: JsonObject | null;
@@ -75,6 +77,7 @@ export function newRun(id: string): Run {
     values: new Map(),
     inputs: new Map(),
     outputs: new Map(),
+    budget: NO_BUDGET,
     error: null,
     result: null,
     said: [],
@@ -118,6 +121,8 @@ export function applyEvent(run: Run, type: string, data: JsonObject): Run {
     return { ...run, inputs: new Map([...run.inputs, ...Object.entries(data.inputs)]) };
   if (type === "outputs" && isObject(data.outputs))
     return { ...run, outputs: new Map([...run.outputs, ...Object.entries(data.outputs)]) };
+  if (type === "budget" && isObject(data.nodes))
+    return { ...run, budget: applyBudget(run.budget, data.nodes) };
   if (type === "failed") return applyFailure(run, data);
   if (type === "result" && isObject(data.summary))
     return { ...run, result: data.summary, tick: numberOr(data.summary.ticks, run.tick) };

@@ -1,7 +1,7 @@
 /** Live pictures: one canvas per node, placed over it by CSS, and clipped where another node covers it. */
 
 import type { Board } from "../board/board";
-import type { Box } from "../model/workflow";
+import { type Box, overlap } from "../model/workflow";
 import type { Connection } from "./connection";
 
 const MIN_SCALE = 0.25;
@@ -78,10 +78,6 @@ export class Screens {
     this.#canvases.delete(id);
     this.connection.dropScreen(id);
   }
-}
-
-function overlap(a: Box, b: Box): boolean {
-  return a[0] < b[0] + b[2] && b[0] < a[0] + a[2] && a[1] < b[1] + b[3] && b[1] < a[1] + a[3];
 }
 
 /** Return a clip path, relative to the box, that leaves out the boxes in front of it. */

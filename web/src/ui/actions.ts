@@ -197,6 +197,12 @@ export function makeCommands(
       run: () => context.panel.show(context.panel.tab === "runs" ? null : "runs"),
     },
     { name: "Values in full", section: "View", keys: ["v"], run: context.values },
+    {
+      name: "Budgets of the last ticks",
+      section: "View",
+      keys: ["t"],
+      run: () => session.toggleView("budgets"),
+    },
     { name: "Dark or light", section: "View", keys: ["Shift+t"], run: context.theme },
     { name: "Keys and help", section: "View", keys: ["?"], run: context.help },
     {
