@@ -49,3 +49,60 @@ def test_budgets_name_the_slowest_node_and_show_what_is_held(
         page.page.get_by_role("button", name="Stop").click()
         expect(budget).to_be_hidden()
         assert page.troubles == []
+
+
+def test_wires_show_what_they_carry_and_stand_still_while_paused(
+    page: EditorPage, screenshots: Path | None
+) -> None:
+    page.start_with("airstriker_pixels")
+    run(page)
+    page.until("editor.board.wireValue('head.logits') !== null")
+    page.until("editor.board.wireValue('stack.frames')?.text === 'float32[4 84 84]'")
+    picture = page.page.locator('.screen[data-wire="grey"]')
+    page.until("Number(document.querySelector('[data-wire=grey]')?.dataset.frames ?? 0) > 2")
+    expect(page.page.locator('.screen[data-wire="console"]')).to_have_count(0)
+    before = page.ask("session.run.values.get('console.variables')")
+    page.until(f"session.run.values.get('console.variables') !== {before!r}")
+    keep(page, screenshots, "editor-wires-dark-1280x800")
+    page.press("p")
+    expect(page.status).to_contain_text("Paused")
+    page.page.wait_for_timeout(500)
+    values, painted = page.ask("[...session.run.values]"), picture.get_attribute("data-frames")
+    page.page.wait_for_timeout(500)
+    assert page.ask("[...session.run.values]") == values
+    assert picture.get_attribute("data-frames") == painted
+    page.press("w")
+    expect(picture).to_have_count(0)
+    assert page.ask("editor.board.wireValue('head.logits')") is None
+    page.press("w")
+    page.until("editor.board.wireValue('head.logits') !== null")
+    page.page.reload()
+    page.ready()
+    assert page.ask("session.view.shows('wires')")
+    page.page.get_by_role("button", name="Stop").click()
+
+
+def test_a_value_is_red_once_its_node_no_longer_runs(page: EditorPage) -> None:
+    lives = {
+        "type": "Variable@1",
+        "set": {"name": "lives"},
+        "in": {"variables": "console.variables"},
+    }
+    workflow = {
+        "minibrains": 1,
+        "run": {"clock": "realtime"},
+        "nodes": {
+            "console": {"type": "RetroEmulator@2", "set": {"game": "Airstriker-Genesis-v0"}},
+            "first_tick": {"type": "Every@1", "set": {"ticks": 60_000}},
+            "once": {**lives, "when": "first_tick.now"},
+            "always": lives,
+            "log": {"type": "Log@1", "in": {"value": "once.number"}},
+            "log_too": {"type": "Log@1", "in": {"value": "always.number"}},
+        },
+    }
+    page.start_with("")
+    page.open_workflow(workflow)
+    run(page)
+    page.until("editor.board.wireValue('once.number')?.freshness === 'stale'")
+    assert page.ask("editor.board.wireValue('always.number').freshness") == "live"
+    page.page.get_by_role("button", name="Stop").click()

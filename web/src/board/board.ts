@@ -10,6 +10,7 @@ import { CanvasPointer, LGraph, LiteGraph, LLink } from "@comfyorg/litegraph";
 import { DETAIL_SCALE, type NodeAppearance, type NodeBudget } from "../canvas/paint";
 import { partAt } from "../canvas/shape";
 import { readTheme } from "../canvas/theme";
+import type { WireValue } from "../canvas/wire_value";
 import { shareDone } from "../live/progress";
 import { areNotable, savingsText } from "../live/savings";
 import type { Catalog } from "../model/catalog";
@@ -48,6 +49,7 @@ export class Board {
     run: new Map(),
     faults: new Map(),
     values: new Map(),
+    wires: null,
     budget: null,
     pictures: new Map(),
   };
@@ -89,6 +91,7 @@ export class Board {
     this.#canvas.onSelectionChange = () => events.selected(this.selection);
     this.#canvas.onDrawBackground = (ctx) => this.#canvas.drawDots(ctx);
     this.#canvas.onDrawForeground = (ctx) => {
+      this.drawWireValues(ctx);
       this.#canvas.drawPending(ctx);
       events.drawn();
     };
@@ -102,6 +105,13 @@ export class Board {
     });
     element.addEventListener("pointerup", () => queueMicrotask(() => this.#commitGesture()), true); // litegraph stops it
     this.#canvas.startRendering();
+  }
+
+  /** Draw the values on the wires in view, in the coordinates of the workflow. */
+  drawWireValues(ctx: CanvasRenderingContext2D): void {
+    const { wires } = this.#annotations;
+    if (!wires || this.view.scale < DETAIL_SCALE) return;
+    this.#canvas.drawWireValues(ctx, wires);
   }
 
   #canvasEvent(detail: {
@@ -321,7 +331,8 @@ export class Board {
       isDimmed: (port, side) =>
         dragged !== null && !this.#isCompatible(dragged, node.name, port.name, side),
       picture: this.#annotations.pictures.get(node.name) ?? null,
-      outputValue: (output) => this.#annotations.values.get(`${node.name}.${output}`) ?? null,
+      outputValue: (output) =>
+        node.selected ? (this.#annotations.values.get(`${node.name}.${output}`) ?? null) : null,
     };
   }
 
@@ -443,6 +454,21 @@ export class Board {
           ]
         : [];
     });
+  }
+
+  /** Return the value on the wires that leave an output, "node.socket"; null if none is shown. */
+  wireValue(output: string): WireValue | null {
+    return this.#annotations.wires?.get(output) ?? null;
+  }
+
+  /** The nodes with wires in view that leave them, if values on wires can be read. */
+  get wireSources(): readonly string[] {
+    return this.view.scale < DETAIL_SCALE ? [] : this.#canvas.wireSources;
+  }
+
+  /** The places on wires of the pictures of nodes that have no screen, if they can be seen. */
+  wirePictures(): readonly { id: string; box: Box }[] {
+    return this.view.scale < DETAIL_SCALE ? [] : this.#canvas.wirePictures;
   }
 
   /** Return the position of a socket on the page; null if the node has none of that name. */

@@ -8,6 +8,7 @@ import { LiveView } from "../live/live_view";
 import { PlayerInput } from "../live/player_input";
 import { applyEvent, isLive, isTicking, newRun, type Run } from "../live/run";
 import { Screens } from "../live/screens";
+import { wireValues } from "../live/wire_values";
 import { isObject, type JsonObject, same } from "../model/json";
 import { modeOf } from "../model/workflow";
 import { ask, clearMessages, showMessage } from "../ui/overlay";
@@ -223,7 +224,8 @@ export class Session {
   /** Place the pictures, and tell the server which nodes are visible. */
   updateWatch(): void {
     const live = isLive(this.run);
-    const previews = this.#screens.update(live);
+    const wires = this.view.shows("wires");
+    const previews = this.#screens.update(live, wires);
     if (!this.run || !live) {
       this.#connection.watch(null);
       return;
@@ -234,7 +236,8 @@ export class Session {
       this.#connection.watch({ prompt_id, previews: [], values: [], full: [], budgets: [] });
       return;
     }
-    const values = this.editor.selection.filter((id) => this.editor.entry(id));
+    const selected = this.editor.selection.filter((id) => this.editor.entry(id));
+    const values = [...new Set([...selected, ...(wires ? this.editor.board.wireSources : [])])];
     const full = this.#full === null ? [] : [this.#full];
     const pictures = this.picture ? [...previews, this.picture.node] : previews;
     const budgets = this.view.shows("budgets") ? [WHOLE_TICK, ...this.editor.board.detailed] : [];
@@ -264,7 +267,7 @@ export class Session {
     this.connected = isOpen;
     if (!isOpen) this.play(false);
     if (wasLost && this.run) void this.#catchUp(this.run.id);
-    this.#emit("run");
+    this.#render();
     if (isOpen)
       for (const what of ["lists", "workflows", "brains", "games"] as const) this.#emit(what);
   }
@@ -301,6 +304,8 @@ export class Session {
     this.editor.board.annotate({
       run: this.#nodeStatuses(),
       values: isLive(this.run) ? this.run.values : new Map(),
+      wires:
+        isLive(this.run) && this.view.shows("wires") ? wireValues(this.run, this.connected) : null,
       budget: isLive(this.run) && this.view.shows("budgets") ? this.run.budget : null,
     });
     this.updateWatch();

@@ -20,6 +20,8 @@ export type ToWorker =
       readonly key: string;
       readonly node: string;
       readonly canvas: OffscreenCanvas;
+      /** A few pictures a second are enough for it. */
+      readonly slow: boolean;
     }
   | { readonly do: "drop"; readonly key: string };
 

@@ -23,6 +23,8 @@ export interface Run {
   readonly episode: number | null;
   readonly episodes: number | null;
   readonly tick: number | null;
+  /** Ticks of all episodes. */
+  readonly ticks: number;
   readonly rate: number | null;
   readonly score: number | null;
   readonly misses: number | null;
@@ -70,6 +72,7 @@ export function newRun(id: string): Run {
     episode: null,
     episodes: null,
     tick: null,
+    ticks: 0,
     rate: null,
     score: null,
     misses: null,
@@ -104,13 +107,14 @@ export function applyEvent(run: Run, type: string, data: JsonObject): Run {
       episode: numberOr(data.episode, run.episode),
       episodes: numberOr(data.episodes, run.episodes),
       tick: numberOr(data.tick, run.tick),
+      ticks: typeof data.ticks === "number" ? data.ticks : run.ticks,
       rate: numberOr(data.ticks_per_s, run.rate),
       score: numberOr(data.score, run.score),
       misses: numberOr(data.misses, run.misses),
     };
   }
   if (type === "nodes" && isObject(data.nodes))
-    return { ...run, nodes: applyNodeUpdates(run.nodes, data.nodes) };
+    return { ...run, nodes: applyNodeUpdates(run.nodes, data.nodes, run.ticks) };
   if (type === "values" && isObject(data.values)) {
     const values = new Map(run.values);
     for (const [socket, value] of Object.entries(data.values))
@@ -137,12 +141,16 @@ const isRunState = (text: string): text is RunState =>
 function applyNodeUpdates(
   before: ReadonlyMap<string, NodeStatus>,
   delta: JsonObject,
+  ticks: number,
 ): Map<string, NodeStatus> {
   const nodes = new Map(before);
   for (const [id, data] of Object.entries(delta)) {
     if (!isObject(data)) continue;
     const old = nodes.get(id);
+    const runs = typeof data.runs === "number" ? data.runs : (old?.runs ?? 0);
     nodes.set(id, {
+      runs,
+      ranAt: runs === old?.runs ? old.ranAt : ticks,
       state:
         typeof data.state === "string" && STATES.has(data.state)
           ? (data.state as NodeState)
@@ -173,6 +181,8 @@ function applyFailure(run: Run, data: JsonObject): Run {
     state: "failed",
     ms: old?.ms ?? null,
     error: message,
+    runs: old?.runs ?? 0,
+    ranAt: old?.ranAt ?? run.ticks,
     thinkTimes: old?.thinkTimes ?? [],
     savings: old?.savings ?? [],
     restarts: old?.restarts ?? 0,

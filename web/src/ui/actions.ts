@@ -198,6 +198,12 @@ export function makeCommands(
     },
     { name: "Values in full", section: "View", keys: ["v"], run: context.values },
     {
+      name: "Values on wires",
+      section: "View",
+      keys: ["w"],
+      run: () => session.toggleView("wires"),
+    },
+    {
       name: "Budgets of the last ticks",
       section: "View",
       keys: ["t"],
