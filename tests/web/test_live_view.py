@@ -63,7 +63,7 @@ def test_wires_show_what_they_carry_and_stand_still_while_paused(
     expect(page.page.locator('.screen[data-wire="console"]')).to_have_count(0)
     before = page.ask("session.run.values.get('console.variables')")
     page.until(f"session.run.values.get('console.variables') !== {before!r}")
-    keep(page, screenshots, "editor-wires-dark-1280x800")
+    keep(page, screenshots, "editor-wires-light-1280x800")
     page.press("p")
     expect(page.status).to_contain_text("Paused")
     page.page.wait_for_timeout(500)
