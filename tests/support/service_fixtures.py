@@ -45,7 +45,7 @@ def film(
             },
             "adder": {"type": "service_nodes.Adder@1", "in": {"value": "film.count"}},
             "keep": {"type": "service_nodes.Keep@1", "in": {"value": "adder.number"}},
-            "look": {"type": "Preview@1", "in": {"frame": "film.frame"}},
+            "look": {"type": "Preview@2", "in": {"value": "film.frame"}},
         },
     }
 

@@ -106,3 +106,45 @@ def test_a_value_is_red_once_its_node_no_longer_runs(page: EditorPage) -> None:
     page.until("editor.board.wireValue('once.number')?.freshness === 'stale'")
     assert page.ask("editor.board.wireValue('always.number').freshness") == "live"
     page.page.get_by_role("button", name="Stop").click()
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_previews_show_numbers_pads_texts_and_probabilities(
+    browser: Browser, address: str, theme: str, screenshots: Path | None
+) -> None:
+    with editor(browser, address, color_scheme=theme) as page:
+        page.start_with("airstriker_pixels")
+        workflow = page.workflow
+        shown = {
+            "course": ("score.number", [440, 600, 288]),
+            "pad": ("sink.pad", [760, 760, 288]),
+            "policy": ("head.logits", [1080, 760, 288]),
+        }
+        for name, (source, at) in shown.items():
+            workflow["nodes"][name] = {"type": "Preview@2", "in": {"value": source}}
+            workflow["layout"][name] = at
+        page.open_workflow(workflow)
+        page.press("f")
+        run(page)
+        views = {name: page.page.locator(f'[data-preview="{name}"]') for name in shown}
+        expect(views["course"].locator(".plot small")).to_contain_text("ticks")
+        expect(views["policy"].locator(".shares li")).to_have_count(6)
+        page.until("document.querySelector('[data-preview=pad] .down') !== null")
+        expect(views["pad"].locator("li").filter(has_text="START")).to_be_visible()
+        page.until("session.run.tick > 200")
+        page.press("p")
+        expect(page.status).to_contain_text("Paused")
+        keep(page, screenshots, f"editor-previews-{theme}-1280x800")
+        assert least_contrast(page.page, "#screens") >= 4.5
+        assert page.page.locator("[data-node=course].lit").count() == 0
+        narrow = views["course"].bounding_box()
+        assert narrow
+        page.select("course")
+        for _ in range(6):
+            page.press("Shift+ArrowRight")
+        page.until("editor.board.widthOf('course') === 576")
+        wide = views["course"].bounding_box()
+        assert wide
+        assert wide["width"] > 1.9 * narrow["width"]
+        page.page.get_by_role("button", name="Stop").click()
+        assert page.troubles == []

@@ -25,6 +25,7 @@ import { contextMenu, editPart } from "./ui/node_menus";
 import { showMessage } from "./ui/overlay";
 import { openPalette } from "./ui/palette";
 import { Panel } from "./ui/panel";
+import { Previews } from "./ui/previews";
 import { openResults } from "./ui/results";
 import { applyTheme, toggleTheme } from "./ui/theme";
 import { toolbar } from "./ui/toolbar";
@@ -55,6 +56,8 @@ async function start(): Promise<void> {
   const editor: Editor = new Editor(canvas, catalog, callbacks);
   const files = new Files(editor);
   const session = new Session(editor, element("screens"));
+  const previews = new Previews(element("screens"), editor);
+  session.updatePreviews = (run) => previews.update(run);
   const inspector = new Inspector(element("inspector"), editor, session);
   const resize = () => editor.board.resize(stage.clientWidth, stage.clientHeight);
   const gallery = () => void openGallery(editor, files);

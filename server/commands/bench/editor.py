@@ -93,8 +93,8 @@ def _duel() -> dict[str, Any]:
     workflow["run"] = {"episodes": 100_000, "ticks": 40_000}
     for number in range(PREVIEWS):
         workflow["nodes"][f"preview_{number}"] = {
-            "type": "Preview@1",
-            "in": {"frame": "console.frame"},
+            "type": "Preview@2",
+            "in": {"value": "console.frame"},
         }
         workflow["layout"][f"preview_{number}"] = [848 + number % 2 * 320, 80 + number // 2 * 320]
     return workflow

@@ -17,6 +17,9 @@ import type { Editor } from "./editor";
 /** A second stop kills the worker, so one that comes sooner than this is taken for a double click. */
 const SECOND_STOP_MS = 1500;
 
+/** Number of nodes that the server sends in full. */
+const MAX_IN_FULL = 10;
+
 type Topic = "run" | "lists" | "workflows" | "brains" | "games";
 
 export class Session {
@@ -25,6 +28,8 @@ export class Session {
   readonly view = new LiveView();
   /** The node that is watched in full; null: none. */
   #full: string | null = null;
+  /** Places what Preview nodes show beside pictures, and returns those that are visible. */
+  updatePreviews: (run: Run | null) => readonly string[] = () => [];
   /** The picture of this node, if it has one. */
   picture: FullPicture | null = null;
   readonly #listeners = new Set<(what: Topic) => void>();
@@ -225,7 +230,8 @@ export class Session {
   updateWatch(): void {
     const live = isLive(this.run);
     const wires = this.view.shows("wires");
-    const previews = this.#screens.update(live, wires);
+    const valued = this.updatePreviews(this.run);
+    const previews = this.#screens.update(live, wires).filter((id) => !valued.includes(id));
     if (!this.run || !live) {
       this.#connection.watch(null);
       return;
@@ -238,10 +244,16 @@ export class Session {
     }
     const selected = this.editor.selection.filter((id) => this.editor.entry(id));
     const values = [...new Set([...selected, ...(wires ? this.editor.board.wireSources : [])])];
-    const full = this.#full === null ? [] : [this.#full];
+    const full = this.#full === null ? valued : [this.#full, ...valued];
     const pictures = this.picture ? [...previews, this.picture.node] : previews;
     const budgets = this.view.shows("budgets") ? [WHOLE_TICK, ...this.editor.board.detailed] : [];
-    this.#connection.watch({ prompt_id, previews: [...new Set(pictures)], values, full, budgets });
+    this.#connection.watch({
+      prompt_id,
+      previews: [...new Set(pictures)],
+      values,
+      full: [...new Set(full)].slice(0, MAX_IN_FULL),
+      budgets,
+    });
   }
 
   /** Show or hide something of the run. */

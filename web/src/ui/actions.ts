@@ -20,6 +20,7 @@ export interface CommandContext {
 }
 
 const STEP = 8;
+const WIDTH_STEP = 48;
 
 export function makeCommands(
   editor: Editor,
@@ -40,7 +41,8 @@ export function makeCommands(
   ] as const;
   addEventListener("keydown", (event) => {
     const move = moves.find(([key]) => key === event.key);
-    if (!move || event.target !== board.element || nothingSelected()) return;
+    const isBare = !event.shiftKey && !event.altKey && !event.ctrlKey && !event.metaKey;
+    if (!move || !isBare || event.target !== board.element || nothingSelected()) return;
     event.preventDefault();
     editor.nudge(move[1], move[2]);
   });
@@ -173,6 +175,20 @@ export function makeCommands(
       keys: ["Alt+ArrowUp"],
       isDisabled: fewerThan(2),
       run: () => editor.align("top"),
+    },
+    {
+      name: "Wider",
+      section: "Nodes",
+      keys: ["Shift+ArrowRight"],
+      isDisabled: nothingSelected,
+      run: () => editor.widen(WIDTH_STEP),
+    },
+    {
+      name: "Narrower",
+      section: "Nodes",
+      keys: ["Shift+ArrowLeft"],
+      isDisabled: nothingSelected,
+      run: () => editor.widen(-WIDTH_STEP),
     },
     { name: "Show everything", section: "View", keys: ["f"], run: () => board.fit() },
     {
