@@ -25,6 +25,8 @@ None, text; answer: of an edit or a save state, by its number; spent: this worke
 other run; over: an Outcome."""
 
 
+CLIP: Final = "clip.mp4"
+"""The clip of a run that is filmed, in its folder."""
 SERVER_GONE: Final = "the server ended while this run was running"
 """The error of a run that failed because its server was gone."""
 
@@ -37,6 +39,8 @@ class RunRequest:
     spec: RunSpec
     settings: RunSettings
     folder: RunFolder
+    film: bool = False
+    """Whether its first episode is filmed, to `CLIP` in its folder."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +14,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.support.contrast import least_contrast
 from tests.support.editor_page import EditorPage, editor
+from tests.support.paths import ROOT
 
 
 def run(page: EditorPage) -> None:
@@ -148,3 +153,35 @@ def test_previews_show_numbers_pads_texts_and_probabilities(
         assert wide["width"] > 1.9 * narrow["width"]
         page.page.get_by_role("button", name="Stop").click()
         assert page.troubles == []
+
+
+def test_a_run_is_recorded_and_filmed_with_the_keyboard_alone(
+    page: EditorPage, data: Path, screenshots: Path | None
+) -> None:
+    page.start_with("duel_expert")
+    page.press("Shift+R")
+    record = page.page.get_by_role("button", name="Record")
+    expect(record).to_have_attribute("aria-pressed", "true")
+    page.until("session.run?.recorded && session.run.tick > 60")
+    keep(page, screenshots, "record")
+    page.page.reload()  # it is known to be recorded after a reload, too
+    page.ready()
+    expect(record).to_have_attribute("aria-pressed", "true")
+    page.press("Shift+R")
+    page.until("session.run.state === 'stopped' && session.run.result")
+    (clip,) = (data / "runs").glob("*/clip.mp4")
+    replayed = subprocess.run(
+        [sys.executable, "-m", "server", "replay", str(clip.parent), "--json"],
+        cwd=data,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(replayed.stdout)["equal"]
+    assert clip.stat().st_size > 1000
+    # a run that is not recorded cannot be recorded from its middle
+    run(page)
+    page.until("session.run.tick > 0")
+    expect(record).to_be_hidden()
+    page.page.get_by_role("button", name="Stop").click()

@@ -76,8 +76,8 @@ export class Session {
     for (const listener of this.#listeners) listener(what);
   }
 
-  /** Run the workflow as it is on the page. Faults are shown at their nodes. */
-  async start(): Promise<void> {
+  /** Run the workflow as it is on the page; with `recording` the run leaves a tape and a clip. Faults are shown at their nodes. */
+  async start(recording = false): Promise<void> {
     const { workflow } = this.editor;
     if (Object.keys(workflow.nodes).length === 0)
       return showMessage("There is nothing to run yet. Double click the canvas to add a node.");
@@ -91,6 +91,7 @@ export class Session {
         this.editor.document.file,
         this.#connection.client,
         settings,
+        recording,
       );
       clearMessages();
       this.follow(id);
@@ -169,6 +170,17 @@ export class Session {
     this.editor.document.run = null;
     this.clearRun();
     showMessage("The run that was shown here is no longer there.");
+  }
+
+  /** Start a run that is recorded, or stop the one that is. */
+  async toggleRecording(): Promise<void> {
+    if (isLive(this.run)) await this.control("stop");
+    else await this.start(true);
+  }
+
+  /** Recording can begin only with a run, and needs a console to film. */
+  get canToggleRecording(): boolean {
+    return isLive(this.run) ? this.run.recorded : this.editor.hasConsole;
   }
 
   async control(what: "stop" | "pause" | "resume", id = this.run?.id): Promise<void> {

@@ -20,6 +20,8 @@ export type RunState =
 export interface Run {
   readonly id: string;
   readonly state: RunState;
+  /** It writes a tape. */
+  readonly recorded: boolean;
   readonly episode: number | null;
   readonly episodes: number | null;
   readonly tick: number | null;
@@ -69,6 +71,7 @@ export function newRun(id: string): Run {
   return {
     id,
     state: "queued",
+    recorded: false,
     episode: null,
     episodes: null,
     tick: null,
@@ -104,6 +107,7 @@ export function applyEvent(run: Run, type: string, data: JsonObject): Run {
     return {
       ...run,
       state: typeof data.state === "string" && isRunState(data.state) ? data.state : run.state,
+      recorded: typeof data.recorded === "boolean" ? data.recorded : run.recorded,
       episode: numberOr(data.episode, run.episode),
       episodes: numberOr(data.episodes, run.episodes),
       tick: numberOr(data.tick, run.tick),

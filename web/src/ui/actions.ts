@@ -64,6 +64,13 @@ export function makeCommands(
       run: () => void session.control("stop"),
     },
     {
+      name: "Record a run, or stop recording",
+      section: "Run",
+      keys: ["Shift+r"],
+      isDisabled: () => !session.canToggleRecording,
+      run: () => void session.toggleRecording(),
+    },
+    {
       name: "Pause or resume",
       section: "Run",
       keys: ["p"],
