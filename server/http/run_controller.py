@@ -31,7 +31,7 @@ from minibrains.run.deadlines import Deadlines
 from minibrains.run.realtime import RealtimeClock
 from minibrains.run.run import Run
 from server.http.previews import is_picture
-from server.http.tick_times import TickTimes
+from server.http.tick_times import TickSampler
 from server.http.worker_protocol import Watch
 
 _WATCHED, _UNWATCHED = 0.008, 0.05
@@ -73,7 +73,7 @@ class RunController(Hook):
         """Node -> its latest inputs and outputs, by name."""
         self.pictures: dict[str, tuple[np.ndarray, int]] = {}
         """Node -> its newest picture, and the tick of that."""
-        self.tick_times = TickTimes()
+        self.tick_times = TickSampler()
         self._wake = wake
         self._steps: deque[None] = deque()
         self._saving: deque[tuple[str, Future[SaveState]]] = deque()

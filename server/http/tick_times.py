@@ -29,7 +29,7 @@ class _Sample(NamedTuple):
     far."""
 
 
-class TickTimes:
+class TickSampler:
     """The times of the last ticks, sampled by the thread that ticks, and read by another one.
 
     In real time every tick is sampled. A fast run is sampled less often; then a span is several

@@ -49,7 +49,7 @@ export class Board {
     run: new Map(),
     faults: new Map(),
     values: new Map(),
-    wires: null,
+    wireValues: null,
     budget: null,
     pictures: new Map(),
   };
@@ -109,9 +109,9 @@ export class Board {
 
   /** Draw the values on the wires in view, in the coordinates of the workflow. */
   drawWireValues(ctx: CanvasRenderingContext2D): void {
-    const { wires } = this.#annotations;
-    if (!wires || this.view.scale < DETAIL_SCALE) return;
-    this.#canvas.drawWireValues(ctx, wires);
+    const { wireValues } = this.#annotations;
+    if (!wireValues || this.view.scale < DETAIL_SCALE) return;
+    this.#canvas.drawWireValues(ctx, wireValues);
   }
 
   #canvasEvent(detail: {
@@ -458,7 +458,7 @@ export class Board {
 
   /** Return the value on the wires that leave an output, "node.socket"; null if none is shown. */
   wireValue(output: string): WireValue | null {
-    return this.#annotations.wires?.get(output) ?? null;
+    return this.#annotations.wireValues?.get(output) ?? null;
   }
 
   /** The nodes with wires in view that leave them, if values on wires can be read. */

@@ -65,7 +65,7 @@ export interface NodeAnnotations {
   readonly faults: ReadonlyMap<string, string>;
   readonly values: ReadonlyMap<string, string>;
   /** The values on wires, by "node.socket"; null: they are not shown. */
-  readonly wires: ReadonlyMap<string, WireValue> | null;
+  readonly wireValues: ReadonlyMap<string, WireValue> | null;
   /** The times of the last ticks, in strips over the nodes; null: there are none. */
   readonly budget: Budget | null;
   /** The pictures on screens until a run sends one. */

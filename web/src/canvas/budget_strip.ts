@@ -1,6 +1,6 @@
 /** The strip of a node's or a run's last ticks, against the time of a frame. */
 
-import { TICKS, type TickTimes } from "../live/budget";
+import { type NodeTicks, TICKS } from "../live/budget";
 import type { Box } from "../model/workflow";
 import type { Theme } from "./theme";
 
@@ -15,7 +15,7 @@ type Context = CanvasRenderingContext2D;
  */
 export function paintBudgetStrip(
   ctx: Context,
-  { us, thought }: TickTimes,
+  { us, thought }: NodeTicks,
   frameUs: number | null,
   [x, y, width, height]: Box,
   theme: Theme,

@@ -1,6 +1,6 @@
 /** Painting of nodes, groups and sockets, independent of litegraph. */
 
-import { durationText, heldTicks, type TickTimes } from "../live/budget";
+import { durationText, heldTicks, type NodeTicks } from "../live/budget";
 import { type Input, labelOf } from "../model/catalog";
 import type { Box, Mode } from "../model/workflow";
 import { paintBudgetStrip } from "./budget_strip";
@@ -42,7 +42,7 @@ export interface NodeAppearance {
 }
 
 export interface NodeBudget {
-  readonly times: TickTimes;
+  readonly times: NodeTicks;
   readonly frameUs: number | null;
   /** Number of deadlines that were missed because of the node. */
   readonly missed: number;

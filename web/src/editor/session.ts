@@ -241,9 +241,9 @@ export class Session {
   /** Place the pictures, and tell the server which nodes are visible. */
   updateWatch(): void {
     const live = isLive(this.run);
-    const wires = this.view.shows("wires");
+    const showsWires = this.view.shows("wires");
     const valued = this.updatePreviews(this.run);
-    const previews = this.#screens.update(live, wires).filter((id) => !valued.includes(id));
+    const previews = this.#screens.update(live, showsWires).filter((id) => !valued.includes(id));
     if (!this.run || !live) {
       this.#connection.watch(null);
       return;
@@ -255,7 +255,9 @@ export class Session {
       return;
     }
     const selected = this.editor.selection.filter((id) => this.editor.entry(id));
-    const values = [...new Set([...selected, ...(wires ? this.editor.board.wireSources : [])])];
+    const values = [
+      ...new Set([...selected, ...(showsWires ? this.editor.board.wireSources : [])]),
+    ];
     const full = this.#full === null ? valued : [this.#full, ...valued];
     const pictures = this.picture ? [...previews, this.picture.node] : previews;
     const budgets = this.view.shows("budgets") ? [WHOLE_TICK, ...this.editor.board.detailed] : [];
@@ -328,7 +330,7 @@ export class Session {
     this.editor.board.annotate({
       run: this.#nodeStatuses(),
       values: isLive(this.run) ? this.run.values : new Map(),
-      wires:
+      wireValues:
         isLive(this.run) && this.view.shows("wires") ? wireValues(this.run, this.connected) : null,
       budget: isLive(this.run) && this.view.shows("budgets") ? this.run.budget : null,
     });

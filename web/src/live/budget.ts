@@ -7,7 +7,7 @@ export const WHOLE_TICK = "";
 /** Number of ticks that the server keeps. */
 export const TICKS = 60;
 
-export interface TickTimes {
+export interface NodeTicks {
   /** Microseconds of each of the last ticks, the newest one last. */
   readonly us: readonly number[];
   /** On which of them the node was thinking, so that its last value was held; empty if it never thinks. */
@@ -15,7 +15,7 @@ export interface TickTimes {
 }
 
 export interface Budget {
-  readonly nodes: ReadonlyMap<string, TickTimes>;
+  readonly nodes: ReadonlyMap<string, NodeTicks>;
   /** Microseconds of a frame of the game; null without a console. */
   readonly frameUs: number | null;
   readonly slowest: { readonly node: string; readonly us: number } | null;
@@ -81,7 +81,7 @@ export const meanOf = (us: readonly number[]): number =>
   us.length ? us.reduce((sum, each) => sum + each, 0) / us.length : 0;
 
 /** Return the length of the last stretch of ticks on which a node was thinking; 0 if it is not thinking. */
-export function heldTicks({ thought }: TickTimes): number {
+export function heldTicks({ thought }: NodeTicks): number {
   const free = thought.lastIndexOf(false);
   return thought.length - 1 - free;
 }

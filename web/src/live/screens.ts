@@ -6,7 +6,7 @@ import type { Connection } from "./connection";
 
 const MIN_SCALE = 0.25;
 
-interface Place {
+interface Picture {
   readonly node: string;
   readonly box: Box;
   readonly isOnWire: boolean;
@@ -31,30 +31,30 @@ export class Screens {
     this.#lastState = "";
   }
 
-  /** Place all pictures, also those on wires if `wires`. Return the nodes whose pictures are visible. */
-  update(live: boolean, wires: boolean): readonly string[] {
+  /** Place all pictures, also those on wires if `withWires`. Return the nodes whose pictures are visible. */
+  update(live: boolean, withWires: boolean): readonly string[] {
     if (!live && this.#canvases.size === 0) return [];
     const { scale, offset, area } = this.board.view;
-    const places: Place[] = this.board
+    const pictures: Picture[] = this.board
       .screens()
       .map(({ id, box }) => ({ node: id, box, isOnWire: false }));
-    if (live && wires)
-      places.push(
+    if (live && withWires)
+      pictures.push(
         ...this.board.wirePictures().map(({ id, box }) => ({ node: id, box, isOnWire: true })),
       );
     const boxes = [...this.board.boxes];
-    const state = JSON.stringify([scale, offset, places, boxes, area]);
-    const visible = places.filter(({ box }) => scale >= MIN_SCALE && overlap(box, area));
+    const state = JSON.stringify([scale, offset, pictures, boxes, area]);
+    const visible = pictures.filter(({ box }) => scale >= MIN_SCALE && overlap(box, area));
     if (state === this.#lastState) return visible.map(({ node }) => node);
     this.#lastState = state;
-    const wanted = new Set(places.map(({ node, isOnWire }) => keyOf(node, isOnWire)));
+    const wanted = new Set(pictures.map(({ node, isOnWire }) => keyOf(node, isOnWire)));
     for (const key of [...this.#canvases.keys()]) if (!wanted.has(key)) this.#drop(key);
-    for (const place of places) {
-      const { node, box, isOnWire } = place;
+    for (const picture of pictures) {
+      const { node, box, isOnWire } = picture;
       const canvas =
         this.#canvases.get(keyOf(node, isOnWire)) ?? (live ? this.#add(node, isOnWire) : null);
       if (!canvas) continue;
-      const isVisible = visible.includes(place);
+      const isVisible = visible.includes(picture);
       canvas.hidden = !isVisible;
       if (!isVisible) continue;
       canvas.style.width = `${box[2]}px`;

@@ -4,7 +4,7 @@ import { type BrainInfo, faultText } from "../api";
 import type { NodeStatus } from "../board/events";
 import type { Editor } from "../editor/editor";
 import type { Session } from "../editor/session";
-import { durationText, meanOf, type TickTimes } from "../live/budget";
+import { durationText, meanOf, type NodeTicks } from "../live/budget";
 import { progressText } from "../live/progress";
 import { isLive, isTicking } from "../live/run";
 import { savingsText } from "../live/savings";
@@ -603,7 +603,7 @@ export class Inspector {
 export const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;
 
 /** Describe the time that a node took on the last ticks, and the deadlines that were missed because of it. */
-function ticksText({ us }: TickTimes, missed: number): string {
+function ticksText({ us }: NodeTicks, missed: number): string {
   const times = `On the last ${us.length} ticks ${durationText(meanOf(us))} each, at most ${durationText(Math.max(...us))}.`;
   return missed ? `${times} ${count(missed, "deadline")} missed because of it.` : times;
 }
