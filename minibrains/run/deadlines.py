@@ -62,6 +62,15 @@ class Deadlines:
         """The number of deadlines missed because of nodes or the engine."""
         return sum(self.nodes.values()) + self.engine + self.unscheduled
 
+    @property
+    def missed(self) -> dict[str, Any]:
+        """The missed deadlines by cause: `nodes` (node -> number), `engine`, `unscheduled`."""
+        return {
+            "nodes": dict(self.nodes),
+            "engine": self.engine,
+            "unscheduled": self.unscheduled,
+        }
+
     def started(self, now: float, own: float) -> bool:
         """Begin a tick; `own` seconds were used since the last one.
 
@@ -128,11 +137,7 @@ class Deadlines:
             on_time = round((self.ticks - self.misses) / scheduled, 6)
         return {
             "rate": round(self.rate, 4),
-            "missed": {
-                "nodes": dict(self.nodes),
-                "engine": self.engine,
-                "unscheduled": self.unscheduled,
-            },
+            "missed": self.missed,
             "on_time": on_time,
             "late_ms": {
                 "p99": None if p99 is None else round(p99 * 1e3, 4),

@@ -136,11 +136,19 @@ class VideoWriter(Node, category="recording"):
         )
 
 
-class Preview(Node, category="recording"):
-    """Show the newest frame; a run without the editor leaves the last one as a
-    picture in the run folder.
+def _linked_as_value(entry: dict[str, Any]) -> dict[str, Any]:
+    """Migrate a Preview that took only frames."""
+    inputs = dict(entry.get("in", {}))
+    if "frame" in inputs:
+        inputs["value"] = inputs.pop("frame")
+    return {**entry, "in": inputs}
 
-    frame:  uint8 [h, w, c]
+
+class Preview(Node, category="recording", version=2, migrations={1: _linked_as_value}):
+    """Show the newest value: a picture, a text, the course of a number, the buttons of a pad,
+    probabilities. A run without the editor leaves the last picture in the run folder.
+
+    value:  anything
     """
 
     @classmethod
@@ -151,13 +159,13 @@ class Preview(Node, category="recording"):
         self._path = host.dir / f"{host.node}.png"
 
     def reset(self, episode: Episode) -> None:
-        self.newest: np.ndarray | None = None
+        self.newest: Any = None
 
-    def tick(self, frame: Frame) -> None:
-        self.newest = frame
+    def tick(self, value: Any) -> None:
+        self.newest = value
 
     def close(self) -> None:
-        if getattr(self, "newest", None) is None:
+        if not _is_picture(getattr(self, "newest", None)):
             return
         from PIL import Image
 
@@ -198,6 +206,15 @@ class Log(Node, category="recording"):
 def _pipe(encoder: subprocess.Popen[bytes]) -> IO[bytes]:
     assert encoder.stdin is not None
     return encoder.stdin
+
+
+def _is_picture(value: Any) -> bool:
+    return (
+        isinstance(value, np.ndarray)
+        and value.dtype == np.uint8
+        and value.ndim == 3
+        and value.shape[2] in (1, 3)
+    )
 
 
 def _plain(value: Any) -> Any:

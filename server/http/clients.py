@@ -305,6 +305,7 @@ class Clients:
         previews = tuple(map(str, data.get("previews", ())[:_WATCHED]))
         values = tuple(map(str, data.get("values", ())[:_WATCHED]))
         full = tuple(map(str, data.get("full", ())[:_WATCHED_IN_FULL]))
+        budgets = tuple(map(str, data.get("budgets", ())[:_WATCHED]))
         before, prompt_id = client.prompt_id, data.get("prompt_id")
         if prompt_id != before:
             client.prompt_id = prompt_id if isinstance(prompt_id, str) else None
@@ -315,7 +316,7 @@ class Clients:
             del client.underway[node]
         for node in client.shown.keys() - set(previews):
             del client.shown[node]
-        client.watch = Watch(previews, values, full)
+        client.watch = Watch(previews, values, full, budgets)
         client.seen_inside = 0
         client.due = 0.0
         client.wake.set()
@@ -330,11 +331,13 @@ class Clients:
         previews: dict[str, None] = {}
         values: dict[str, None] = {}
         full: dict[str, None] = {}
+        budgets: dict[str, None] = {}
         for client in self._watching(run):
             previews.update(dict.fromkeys(client.watch.previews))
             values.update(dict.fromkeys(client.watch.values))
             full.update(dict.fromkeys(client.watch.full))
-        run.watch = Watch(tuple(previews), tuple(values), tuple(full))
+            budgets.update(dict.fromkeys(client.watch.budgets))
+        run.watch = Watch(tuple(previews), tuple(values), tuple(full), tuple(budgets))
         run.send("watch", run.watch)
         self._want(run)
 
@@ -415,6 +418,8 @@ class Clients:
                 for part in ("inputs", "outputs"):
                     if sockets := run.live_state.since(part, seen, client.watch.full):
                         yield {"type": part, "data": {**ours, part: sockets}}
+                if budgets := run.live_state.since("budget", seen, client.watch.budgets):
+                    yield {"type": "budget", "data": {**ours, "nodes": budgets}}
 
 
 def _event(type_: str, data: Any) -> str:

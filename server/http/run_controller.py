@@ -27,9 +27,11 @@ from minibrains.engine.stats import NodeStats
 from minibrains.errors import MinibrainsError, RunError
 from minibrains.games.save_states import SaveState
 from minibrains.hooks import Budget, Hook
+from minibrains.run.deadlines import Deadlines
 from minibrains.run.realtime import RealtimeClock
 from minibrains.run.run import Run
 from server.http.previews import is_picture
+from server.http.tick_times import TickSampler
 from server.http.worker_protocol import Watch
 
 _WATCHED, _UNWATCHED = 0.008, 0.05
@@ -45,6 +47,8 @@ class StatsSample:
     tick: int
     ticks: int
     misses: int
+    missed: Mapping[str, Any] | None
+    """`Deadlines.missed` in real time."""
     nodes: Mapping[str, NodeStats]
 
 
@@ -69,6 +73,7 @@ class RunController(Hook):
         """Node -> its latest inputs and outputs, by name."""
         self.pictures: dict[str, tuple[np.ndarray, int]] = {}
         """Node -> its newest picture, and the tick of that."""
+        self.tick_times = TickSampler()
         self._wake = wake
         self._steps: deque[None] = deque()
         self._saving: deque[tuple[str, Future[SaveState]]] = deque()
@@ -76,7 +81,7 @@ class RunController(Hook):
         self._over = False
         self._go = threading.Event()
         self._stopping = False
-        self._misses = 0
+        self._deadlines: Deadlines | None = None
         self._shown: dict[str, tuple[Any, int]] = {}
         self._stats_due = self._values_due = 0.0
 
@@ -124,10 +129,11 @@ class RunController(Hook):
         """Sample what pages watch, and wait while the run is paused."""
         engine = run.engine
         realtime = None
-        self._misses = 0
         if isinstance(run.clock, RealtimeClock):
             realtime = run.clock
-            self._misses = realtime.deadlines.misses
+            self._deadlines = realtime.deadlines
+        if self.watch.budgets:
+            self.tick_times.sample(engine)
         self._look(engine)
         self._save(engine)
         waited = False
@@ -146,8 +152,7 @@ class RunController(Hook):
         if waited and realtime is not None:
             realtime.resume()
         ticks = 1 if self.paused else sys.maxsize
-        watch = self.watch
-        seconds = _WATCHED if watch.previews or watch.values or watch.full else _UNWATCHED
+        seconds = _WATCHED if self.watch.is_live else _UNWATCHED
         return Budget(ticks, seconds)
 
     def on_edit(self, run: Run, edit: Edit) -> None:
@@ -190,8 +195,11 @@ class RunController(Hook):
             news = True
         if now >= self._stats_due or self.waiting:
             self._stats_due = now + _STATS_EVERY
+            misses, missed = 0, None
+            if self._deadlines is not None:
+                misses, missed = self._deadlines.misses, self._deadlines.missed
             self.stats = StatsSample(
-                now, engine.tick, engine.ticks, self._misses, engine.node_stats()
+                now, engine.tick, engine.ticks, misses, missed, engine.node_stats()
             )
             news = True
         if news:

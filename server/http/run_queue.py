@@ -241,6 +241,7 @@ class RunQueue:
 
     def _add(self, run: ServerRun) -> None:
         run.state = "queued"
+        run.live_state.put("run", {"recorded": bool(run.extra.get("record"))})
         self.known[run.prompt_id] = run
         self.queue.append(run)
         self.queue.sort(key=lambda run: (run.number, run.sequence))
@@ -335,7 +336,9 @@ class RunQueue:
             self._fill()
             return
         self._notify(run, "started", {})
-        worker.send("play", RunRequest(run.prompt_id, self._spec(run), run.settings, run.folder))
+        film = bool(run.extra.get("film"))
+        request = RunRequest(run.prompt_id, self._spec(run), run.settings, run.folder, film)
+        worker.send("play", request)
         worker.send("watch", run.watch)
         for node in run.requested_pictures:
             worker.send("want", node)

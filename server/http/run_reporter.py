@@ -19,6 +19,7 @@ from minibrains.hooks import NodeProgress
 from server.http.described_values import describe_in_full, describe_value
 from server.http.previews import Encoded, Encoder
 from server.http.run_controller import RunController, StatsSample
+from server.http.tick_times import WHOLE_TICK
 from server.http.versioned_state import PARTS
 from server.http.worker_protocol import RunRequest, WorkerEvent
 
@@ -111,8 +112,11 @@ class RunReporter:
         if engine is None or stats is None:
             return
         values = {key: describe_value(value) for key, value in self._controller.values.items()}
+        is_new = stats is not self._sampled
         nodes = self._nodes(stats, _background_states(engine))
         parts = {"run": self._run(stats), "values": values, "nodes": nodes, **self._in_full()}
+        if is_new:
+            parts["budget"] = self._budget(engine, stats)
         news = {part: self._new(part, entries) for part, entries in parts.items()}
         if any(news.values()):
             self._send("seen", news)
@@ -168,6 +172,20 @@ class RunReporter:
             "clock": self._request.settings.clock,
             "misses": stats.misses,
         }
+
+    def _budget(self, engine: Engine, stats: StatsSample) -> dict[str, Any]:
+        """Return how the time of the last ticks was spent, by the watched nodes and in all."""
+        watched = self._controller.watch.budgets
+        spans = self._controller.tick_times.spans()
+        if not watched or spans is None:
+            return {}
+        frame_us = None
+        if engine.frame_rate is not None:
+            frame_us = round(1e6 / engine.frame_rate, 1)
+        budget: dict[str, Any] = {node: spans.of(node) for node in watched if node in spans.nodes}
+        if WHOLE_TICK in watched:
+            budget[WHOLE_TICK] = {**spans.whole(), "frame_us": frame_us, "missed": stats.missed}
+        return budget
 
     def _nodes(self, stats: StatsSample, states: Mapping[str, str]) -> dict[str, Any]:
         if stats is self._sampled:  # only background nodes can have changed meanwhile

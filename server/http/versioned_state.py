@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-PARTS: Final = ("run", "nodes", "values", "inputs", "outputs")
+PARTS: Final = ("run", "nodes", "values", "inputs", "outputs", "budget")
 
 
 class VersionedState:

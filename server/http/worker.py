@@ -22,10 +22,12 @@ from minibrains.hooks import Hook, NodeProgress, Progress
 from minibrains.node import Register
 from minibrains.process.messages import decode, encode
 from minibrains.process.parent import ParentProcess
+from minibrains.run.film import Film
 from minibrains.run.run import Run
 from server.http.run_controller import RunController
 from server.http.run_reporter import RunReporter, Send
 from server.http.worker_protocol import (
+    CLIP,
     SERVER_GONE,
     Outcome,
     RunRequest,
@@ -157,6 +159,8 @@ class RunSession(Hook):
         request = self._request
         hooks: list[Hook] = [self, self.controller]
         try:
+            if request.film:
+                hooks.append(Film(request.folder.path / CLIP))
             self._run = Run(
                 request.spec,
                 hooks,

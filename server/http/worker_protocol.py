@@ -25,6 +25,8 @@ None, text; answer: of an edit or a save state, by its number; spent: this worke
 other run; over: an Outcome."""
 
 
+CLIP: Final = "clip.mp4"
+"""The clip of a run that is filmed, in its folder."""
 SERVER_GONE: Final = "the server ended while this run was running"
 """The error of a run that failed because its server was gone."""
 
@@ -37,17 +39,26 @@ class RunRequest:
     spec: RunSpec
     settings: RunSettings
     folder: RunFolder
+    film: bool = False
+    """Whether its first episode is filmed, to `CLIP` in its folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
     """The nodes that pages watch: those whose pictures are wanted, those whose values are wanted
-    in short, and those whose inputs and outputs are wanted in full.
+    in short, those whose inputs and outputs are wanted in full, and those whose time in each of
+    the last ticks is wanted ("": that of the whole tick).
     """
 
     previews: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
     full: tuple[str, ...] = ()
+    budgets: tuple[str, ...] = ()
+
+    @property
+    def is_live(self) -> bool:
+        """Whether anything is wanted more often than the statistics."""
+        return bool(self.previews or self.values or self.full or self.budgets)
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ def test_what_flows_through_generic_nodes_and_from_widgets_is_known() -> None:
                 "brain": "frame_stack/grey4.safetensors",
             },
             "score": {"type": "Score@1"},
-            "view": {"type": "Preview@1"},
+            "view": {"type": "Preview@2"},
         }
     )
     assert (

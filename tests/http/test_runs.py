@@ -237,7 +237,7 @@ PAD = {
     "run": {"clock": "realtime"},
     "nodes": {
         "console": {"type": "RetroEmulator@2", "set": {"game": "Pad-Genesis"}},
-        "look": {"type": "Preview@1", "in": {"frame": "console.frame"}},
+        "look": {"type": "Preview@2", "in": {"value": "console.frame"}},
     },
 }
 

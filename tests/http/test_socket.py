@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.support.service_fixtures import Picture, Server, Talk, film, serving
+from tests.support.service_fixtures import Json, Picture, Server, Talk, film, serving
 from tests.support.service_nodes import picture
 
 
@@ -123,6 +123,40 @@ def test_events_are_deltas_and_values_only_of_watched_nodes(server: Server) -> N
                 key for type_, data in page.events if type_ == "values" for key in data["values"]
             }
             assert watched == {"adder.number", "film.count", "film.frame"}
+
+    server.talk(talk)
+
+
+def test_a_budget_has_the_time_of_each_of_the_last_ticks(server: Server) -> None:
+    workflow = film()
+    workflow["nodes"]["slow"] = {
+        "type": "service_nodes.Slow@1",
+        "in": {"value": "film.count"},
+        "every": 6,
+    }
+
+    def is_full(data: Json) -> bool:
+        return set(data["nodes"]) == {"", "adder", "slow"} and len(data["nodes"][""]["us"]) == 60
+
+    async def talk(client: Talk) -> None:
+        async with client.page() as page:
+            prompt_id = await client.run(workflow)
+            await page.watch(prompt_id, values=("adder",))
+            await page.until("values")
+            assert not [type_ for type_, _ in page.events if type_ == "budget"]
+            await page.watch(prompt_id, budgets=("", "adder", "slow", "no such node"))
+            budget = await page.until("budget", is_full)
+            await client.post(f"/runs/{prompt_id}/stop")
+            await client.outcome(page, prompt_id)
+        tick, adder, slow = (budget["nodes"][node] for node in ("", "adder", "slow"))
+        assert len(adder["us"]) == 60
+        assert sum(adder["us"]) > 0
+        assert "thought" not in adder
+        assert any(slow["thought"])
+        assert all(mine <= whole + 1 for mine, whole in zip(adder["us"], tick["us"], strict=True))
+        assert tick["slowest"][0] in workflow["nodes"]
+        assert tick["frame_us"] == pytest.approx(1e6 / 600, abs=0.1)
+        assert set(tick["missed"]) == {"nodes", "engine", "unscheduled"}
 
     server.talk(talk)
 

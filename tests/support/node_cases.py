@@ -293,7 +293,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         ),
         _ticks(frames=list(RANDOM.random((3, 4, 84, 84), np.float32))),
     ),
-    "Preview": (output.Preview, _ticks(frame=FRAMES)),
+    "Preview": (output.Preview, _ticks(value=FRAMES)),
     "Previous": (lambda: flow.Previous(initial=None), _ticks(value=[3, 1, 2, 2])),
     "ProgressReward": (
         lambda: general.ProgressReward(variable="quest", fall=-1.0),

@@ -45,7 +45,7 @@ def film(
             },
             "adder": {"type": "service_nodes.Adder@1", "in": {"value": "film.count"}},
             "keep": {"type": "service_nodes.Keep@1", "in": {"value": "adder.number"}},
-            "look": {"type": "Preview@1", "in": {"frame": "film.frame"}},
+            "look": {"type": "Preview@2", "in": {"value": "film.frame"}},
         },
     }
 
@@ -88,12 +88,14 @@ class Page:
         *previews: str,
         values: tuple[str, ...] = (),
         full: tuple[str, ...] = (),
+        budgets: tuple[str, ...] = (),
     ) -> None:
         data = {
             "prompt_id": prompt_id,
             "previews": list(previews),
             "values": list(values),
             "full": list(full),
+            "budgets": list(budgets),
         }
         await self.socket.send_json({"type": "watch", "data": data})
 

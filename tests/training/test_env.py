@@ -345,7 +345,7 @@ def test_a_region_that_is_never_due_ends_with_a_sentence() -> None:
             'head thinks while the game goes on ("busy": "continue")',
         ),
         (
-            {"seen": {"type": "Preview@1", "in": {"frame": "small.frame"}}},
+            {"seen": {"type": "Preview@2", "in": {"value": "small.frame"}}},
             ["seen"],
             "nothing reads from seen, so there is no action",
         ),

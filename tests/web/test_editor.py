@@ -151,7 +151,7 @@ def test_a_wire_released_on_empty_canvas_offers_what_fits(page: EditorPage) -> N
     expect(options.filter(has_text="Grayscale")).to_be_visible()
     assert "ScriptedFighter" not in options.all_text_contents()
     page.choose("preview")
-    assert page.workflow["nodes"]["preview"]["in"] == {"frame": "console.frame"}
+    assert page.workflow["nodes"]["preview"]["in"] == {"value": "console.frame"}
     page.press("Control+z")
     assert "preview" not in page.workflow["nodes"]
 

@@ -193,17 +193,21 @@ export const api = {
     return (await response.json()) as CheckResult;
   },
 
-  /** Queue a run. `file` is the workflow's file: brains beside it are found, and the run folder is named after it. */
+  /**
+   * Queue a run. `file` is the workflow's file: brains beside it are found, and the run folder is named after it. With
+   * `recording` the run leaves a tape, and a clip of its first episode.
+   */
   async run(
     workflow: Workflow,
     file: string | null,
     client: string,
     settings: object,
+    recording: boolean,
   ): Promise<string> {
     const response = await post("/prompt", {
       prompt: workflow,
       client_id: client,
-      extra_data: { settings, name: file },
+      extra_data: { settings, name: file, record: recording, film: recording },
     });
     return ((await response.json()) as { prompt_id: string }).prompt_id;
   },

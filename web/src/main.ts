@@ -14,6 +14,7 @@ import { Session } from "./editor/session";
 import { StartPictures } from "./editor/start_pictures";
 import { Catalog } from "./model/catalog";
 import { makeCommands } from "./ui/actions";
+import { budgetBar } from "./ui/budget_bar";
 import { button, h, icon } from "./ui/dom";
 import { watchDrops } from "./ui/drops";
 import { openGallery } from "./ui/gallery";
@@ -24,6 +25,7 @@ import { contextMenu, editPart } from "./ui/node_menus";
 import { showMessage } from "./ui/overlay";
 import { openPalette } from "./ui/palette";
 import { Panel } from "./ui/panel";
+import { Previews } from "./ui/previews";
 import { openResults } from "./ui/results";
 import { applyTheme, toggleTheme } from "./ui/theme";
 import { toolbar } from "./ui/toolbar";
@@ -54,6 +56,8 @@ async function start(): Promise<void> {
   const editor: Editor = new Editor(canvas, catalog, callbacks);
   const files = new Files(editor);
   const session = new Session(editor, element("screens"));
+  const previews = new Previews(element("screens"), editor);
+  session.updatePreviews = (run) => previews.update(run);
   const inspector = new Inspector(element("inspector"), editor, session);
   const resize = () => editor.board.resize(stage.clientWidth, stage.clientHeight);
   const gallery = () => void openGallery(editor, files);
@@ -91,6 +95,7 @@ async function start(): Promise<void> {
     theme,
     results: () => session.run && openResults(session.run),
   });
+  budgetBar(element("budget"), editor, session);
   watchDrops(stage, editor, files);
   showFaults(editor);
   showEmptyHint(editor, gallery);

@@ -136,6 +136,8 @@ test("a run is put together from what changes", () => {
   expect([run.state, run.tick, run.score]).toEqual(["running", 6, 1.5]);
   expect([run.nodes.get("a"), run.nodes.get("b")?.state]).toEqual([
     {
+      runs: 0,
+      ranAt: 0,
       state: "skipped",
       ms: 0.25,
       error: null,

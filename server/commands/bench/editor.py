@@ -24,6 +24,10 @@ PREVIEWS: Final = 4
 NODES: Final = 1000
 IN_VIEW: Final = 50
 """Least number of nodes in view while the graph is panned."""
+WIRED: Final = 100
+"""Number of nodes on whose wires values are shown."""
+_TURNS: Final = 5
+_PAINTS: Final = 200
 _COLUMNS: Final = 40
 _TURN_S: Final = 60.0
 _OPENS: Final = 5
@@ -48,12 +52,15 @@ def run(seconds: float) -> dict[str, Any]:
     ):
         server.save("duel", _duel())
         server.save("thousand", _thousand())
+        server.save("hundred", _hundred())
         server.summary(server.start(_duel(), clock="fast", episodes=1, ticks=60))  # a warm worker
         turns = _take_turns(browser, server, seconds)
         with tab(browser, server.address) as page:
             opened, in_view, pan_fps = _large_graph(page)
         with tab(browser, server.address) as page:
             clicks = _clicks(page)
+        with tab(browser, server.address) as page:
+            painting, wired = _paint_values(page)
         loads = _loads(server)
     with_page, without = _missed_percent(turns, True), _missed_percent(turns, False)
     rates: list[float] = []
@@ -68,6 +75,7 @@ def run(seconds: float) -> dict[str, Any]:
         ("pictures painted a second, least", round(min(rates), 2), ""),
         (f"opening {NODES} nodes, s", round(median(opened), 3), "<= 2"),
         (f"panning, {in_view} nodes in view, frames a second", round(pan_fps, 1), ">= 30"),
+        (f"values on {wired} wires of {WIRED} nodes, ms a frame", round(painting, 3), "<= 1"),
         ("from Run to the first tick, ms, median", round(median(clicks), 1), "<= 300"),
         ("from Run to the first tick, ms, longest", round(max(clicks), 1), ""),
         ("models made by a first run", loads[0], ""),
@@ -85,8 +93,8 @@ def _duel() -> dict[str, Any]:
     workflow["run"] = {"episodes": 100_000, "ticks": 40_000}
     for number in range(PREVIEWS):
         workflow["nodes"][f"preview_{number}"] = {
-            "type": "Preview@1",
-            "in": {"frame": "console.frame"},
+            "type": "Preview@2",
+            "in": {"value": "console.frame"},
         }
         workflow["layout"][f"preview_{number}"] = [848 + number % 2 * 320, 80 + number // 2 * 320]
     return workflow
@@ -111,6 +119,33 @@ def _thousand() -> dict[str, Any]:
             }
         layout[name] = [column * 272, row * 168]
     return {"minibrains": 1, "title": "A thousand nodes", "nodes": nodes, "layout": layout}
+
+
+def _hundred() -> dict[str, Any]:
+    """Return a workflow whose nodes, all in view, deliver numbers, flags and pictures."""
+    nodes: dict[str, Any] = {
+        "console": {"type": "RetroEmulator@2", "set": {"game": "Duel-Genesis"}}
+    }
+    layout: dict[str, Any] = {"console": [-360, 0]}
+    for number in range(WIRED - 1):
+        row, column = divmod(number, 10)
+        before = f"n{number - 1}"
+        if column == 0:
+            node = {"type": "Grayscale@1", "in": {"frame": "console.frame"}}
+        elif column == 1:
+            node = {"type": "Resize@1", "in": {"frame": f"{before}.frame"}}
+        elif column == 2:
+            node = {"type": "Score@1", "in": {"rewards": ["console.reward"]}}
+        elif column == 3:
+            node = {"type": "Compare@1", "in": {"number": f"{before}.number"}}
+        else:
+            node = {"type": "Not@1", "in": {"flag": f"{before}.flag"}}
+        nodes[f"n{number}"] = node
+        layout[f"n{number}"] = [column * 208, row * 168, 144]
+    run = {"ticks": 100_000}
+    return {
+        "minibrains": 1, "title": "A hundred nodes", "run": run, "nodes": nodes, "layout": layout
+    }  # fmt: skip
 
 
 # -- the cost of a page for a run ------------------------------------------------------------------
@@ -277,6 +312,53 @@ def _clicks(page: Tab) -> list[float]:
         page.page.locator("button.stop").click()
         page.until("session.run.state === 'stopped'")
     return taken
+
+
+def _paint_values(page: Tab) -> tuple[float, int]:
+    """Return the milliseconds that it takes to paint the values on wires once, while the graph
+    runs, and the number of wires that show one.
+
+    They are CPU time of the page's main thread, so what else the machine does is not counted. A
+    pixel is read after each time, so that the values are painted, and not only recorded.
+    """
+    page.open("hundred")
+    page.show_files(False)
+    page.ask("editor.board.fit()")
+    page.page.locator("button.run").click()
+    page.until("session.run?.tick > 60")
+    wired = page.measure(
+        """while (editor.board.view.scale < 0.43) editor.board.zoom(1.02);
+        await frame();
+        const shown = (output) => editor.board.wireValue(output) !== null;
+        while (![...session.run.values.keys()].some(shown)) await frame();
+        return [...session.run.values.keys()].filter(shown).length;"""
+    )
+    metrics = page.page.context.new_cdp_session(page.page)
+    metrics.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def busy() -> float:
+        found = metrics.send("Performance.getMetrics")["metrics"]
+        seconds = {each["name"]: float(each["value"]) for each in found}
+        return 1e3 * seconds["TaskDuration"]
+
+    spent: list[float] = []
+    for _ in range(_TURNS):
+        before = busy()
+        page.measure(
+            """const [paints] = values, { board } = editor, { scale, offset } = board.view;
+            const canvas = new OffscreenCanvas(board.element.width, board.element.height);
+            const context = canvas.getContext("2d", { willReadFrequently: true });
+            context.scale(scale, scale);
+            context.translate(...offset);
+            for (let i = 0; i < paints; i++) {
+                board.drawWireValues(context);
+                context.getImageData(0, 0, 1, 1);
+            }""",
+            _PAINTS,
+        )
+        spent.append((busy() - before) / _PAINTS)
+    page.page.locator("button.stop").click()
+    return median(spent), int(wired)
 
 
 def _loads(server: Server) -> tuple[int, int]:

@@ -7,9 +7,10 @@
 import type { CanvasPointerEvent, LGraphNode } from "@comfyorg/litegraph";
 import { CanvasPointer, LGraph, LiteGraph, LLink } from "@comfyorg/litegraph";
 
-import type { NodeAppearance } from "../canvas/paint";
+import { DETAIL_SCALE, type NodeAppearance, type NodeBudget } from "../canvas/paint";
 import { partAt } from "../canvas/shape";
 import { readTheme } from "../canvas/theme";
+import type { WireValue } from "../canvas/wire_value";
 import { shareDone } from "../live/progress";
 import { areNotable, savingsText } from "../live/savings";
 import type { Catalog } from "../model/catalog";
@@ -21,6 +22,7 @@ import {
   links,
   modeOf,
   nameOf,
+  overlap,
   positionOf,
   readGroup,
   sources,
@@ -47,6 +49,8 @@ export class Board {
     run: new Map(),
     faults: new Map(),
     values: new Map(),
+    wireValues: null,
+    budget: null,
     pictures: new Map(),
   };
   /** The view after the last `fit`. */
@@ -87,6 +91,7 @@ export class Board {
     this.#canvas.onSelectionChange = () => events.selected(this.selection);
     this.#canvas.onDrawBackground = (ctx) => this.#canvas.drawDots(ctx);
     this.#canvas.onDrawForeground = (ctx) => {
+      this.drawWireValues(ctx);
       this.#canvas.drawPending(ctx);
       events.drawn();
     };
@@ -100,6 +105,13 @@ export class Board {
     });
     element.addEventListener("pointerup", () => queueMicrotask(() => this.#commitGesture()), true); // litegraph stops it
     this.#canvas.startRendering();
+  }
+
+  /** Draw the values on the wires in view, in the coordinates of the workflow. */
+  drawWireValues(ctx: CanvasRenderingContext2D): void {
+    const { wireValues } = this.#annotations;
+    if (!wireValues || this.view.scale < DETAIL_SCALE) return;
+    this.#canvas.drawWireValues(ctx, wireValues);
   }
 
   #canvasEvent(detail: {
@@ -306,6 +318,7 @@ export class Board {
       selected: node.selected === true,
       state: run?.state ?? null,
       ms: run?.ms ?? null,
+      budget: this.#budgetOf(node.name),
       progress: shareDone(run?.progress ?? null),
       usedCache: run !== undefined && areNotable(run.savings),
       fault: run?.error ?? this.#annotations.faults.get(node.name) ?? null,
@@ -318,8 +331,16 @@ export class Board {
       isDimmed: (port, side) =>
         dragged !== null && !this.#isCompatible(dragged, node.name, port.name, side),
       picture: this.#annotations.pictures.get(node.name) ?? null,
-      outputValue: (output) => this.#annotations.values.get(`${node.name}.${output}`) ?? null,
+      outputValue: (output) =>
+        node.selected ? (this.#annotations.values.get(`${node.name}.${output}`) ?? null) : null,
     };
+  }
+
+  #budgetOf(id: string): NodeBudget | null {
+    const { budget } = this.#annotations;
+    const times = budget?.nodes.get(id);
+    if (!budget || !times) return null;
+    return { times, frameUs: budget.frameUs, missed: budget.missed?.nodes.get(id) ?? 0 };
   }
 
   #isCompatible(dragged: DraggedLink, id: string, socket: string, side: "in" | "out"): boolean {
@@ -405,6 +426,13 @@ export class Board {
     );
   }
 
+  /** The nodes in view, if they are painted in detail. */
+  get detailed(): readonly string[] {
+    const { scale, area } = this.view;
+    if (scale < DETAIL_SCALE) return [];
+    return [...this.boxes].flatMap(([id, box]) => (overlap(box, area) ? [id] : []));
+  }
+
   widthOf(id: string): number | undefined {
     return this.#nodes.get(id)?.givenWidth;
   }
@@ -426,6 +454,21 @@ export class Board {
           ]
         : [];
     });
+  }
+
+  /** Return the value on the wires that leave an output, "node.socket"; null if none is shown. */
+  wireValue(output: string): WireValue | null {
+    return this.#annotations.wireValues?.get(output) ?? null;
+  }
+
+  /** The nodes with wires in view that leave them, if values on wires can be read. */
+  get wireSources(): readonly string[] {
+    return this.view.scale < DETAIL_SCALE ? [] : this.#canvas.wireSources;
+  }
+
+  /** The places on wires of the pictures of nodes that have no screen, if they can be seen. */
+  wirePictures(): readonly { id: string; box: Box }[] {
+    return this.view.scale < DETAIL_SCALE ? [] : this.#canvas.wirePictures;
   }
 
   /** Return the position of a socket on the page; null if the node has none of that name. */

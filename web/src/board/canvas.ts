@@ -4,7 +4,15 @@ import type { CanvasPointerEvent, LGraphNode, LLink } from "@comfyorg/litegraph"
 import { LGraphCanvas } from "@comfyorg/litegraph";
 import { backwardPath, forwardPath, isBackward, type Lane, laneFor } from "../canvas/link_path";
 import { paintNode } from "../canvas/paint";
+import { shownOutput } from "../canvas/shape";
 import { labelColour } from "../canvas/theme";
+import {
+  freeWidth,
+  type PlacedValue,
+  paintWireValues,
+  pictureBox,
+  type WireValue,
+} from "../canvas/wire_value";
 import { labelOf } from "../model/catalog";
 import { type Box, type Link, modeOf, type Point } from "../model/workflow";
 import type { DraggedLink, MenuTarget } from "./events";
@@ -12,9 +20,22 @@ import type { BoardContext, BoardGroup, BoardNode } from "./node";
 
 const DOTS = 32;
 
+/** An output whose wires are in view. */
+interface WireStart {
+  readonly node: BoardNode;
+  readonly socket: string;
+  readonly at: Point;
+  /** The free space between it and the next node. */
+  readonly width: number;
+  readonly label: string;
+}
+
 export class BoardCanvas extends LGraphCanvas {
   boardContext!: BoardContext;
   #lanes: Lane[] = [];
+  #boxes: readonly Box[] = [];
+  /** By "node.socket". */
+  readonly #wireStarts = new Map<string, WireStart>();
   linkUnderNode: Link | null = null;
   /** A link that was dropped on empty canvas, shown while the palette is open. */
   pending: { readonly dragged: DraggedLink; readonly to: Point } | null = null;
@@ -32,6 +53,8 @@ export class BoardCanvas extends LGraphCanvas {
 
   override drawConnections(ctx: CanvasRenderingContext2D): void {
     this.#lanes = [];
+    this.#wireStarts.clear();
+    this.#boxes = (this.graph!.nodes as unknown as BoardNode[]).map(({ box }) => box);
     super.drawConnections(ctx);
   }
 
@@ -81,6 +104,41 @@ export class BoardCanvas extends LGraphCanvas {
     if (target.parts.inputs[link.target_slot]?.name === "when") ctx.setLineDash([2, 5]);
     ctx.stroke(route.path);
     if (isBack && this.ds.scale > 0.3) this.#arrow(ctx, route.middle);
+    ctx.restore();
+    if (output) this.#addWireStart(source, output.name, from, labelOf(output.socket));
+  }
+
+  #addWireStart(node: BoardNode, socket: string, at: Point, label: string): void {
+    const key = `${node.name}.${socket}`;
+    if (this.#wireStarts.has(key)) return;
+    this.#wireStarts.set(key, { node, socket, at, width: freeWidth(at, this.#boxes), label });
+  }
+
+  /** The nodes with wires in view that leave them. */
+  get wireSources(): readonly string[] {
+    return [...new Set([...this.#wireStarts.values()].map(({ node }) => node.name))];
+  }
+
+  /** The places on wires of the pictures of nodes that have no screen. */
+  get wirePictures(): readonly { id: string; box: Box }[] {
+    return [...this.#wireStarts.values()].flatMap(({ node, socket, at, width }) => {
+      const { nodeType, parts } = node;
+      if (parts.screen || !nodeType || shownOutput(nodeType) !== socket) return [];
+      const box = pictureBox(at, width);
+      return box ? [{ id: node.name, box }] : [];
+    });
+  }
+
+  /** Draw these values, by "node.socket", on the wires in view. Pictures are not drawn here. */
+  drawWireValues(ctx: CanvasRenderingContext2D, values: ReadonlyMap<string, WireValue>): void {
+    const { theme } = this.boardContext;
+    const placed: PlacedValue[] = [];
+    for (const [key, { at, width, label }] of this.#wireStarts) {
+      const value = label === "frame" ? undefined : values.get(key);
+      if (value) placed.push({ value, at, width, colour: labelColour(label, theme.dark) });
+    }
+    ctx.save();
+    paintWireValues(ctx, placed, theme);
     ctx.restore();
   }
 

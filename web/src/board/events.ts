@@ -1,6 +1,8 @@
 /** Events of the board: gestures, in terms of ids and sockets of the workflow. */
 
 import type { NodeState } from "../canvas/paint";
+import type { WireValue } from "../canvas/wire_value";
+import type { Budget } from "../live/budget";
 import type { NodeProgress } from "../live/progress";
 import type { Savings } from "../live/savings";
 import type { Box, Link, Point, SocketRef } from "../model/workflow";
@@ -46,6 +48,9 @@ export interface NodeStatus {
   readonly state: NodeState | null;
   readonly ms: number | null;
   readonly error: string | null;
+  readonly runs: number;
+  /** Ticks of the run when the server last reported that it had run. */
+  readonly ranAt: number;
   /** Histogram of a background node's calls: the number that took less than `ms`, and at least the `ms` of the pair before. */
   readonly thinkTimes: readonly (readonly [ms: number, count: number])[];
   readonly savings: Savings;
@@ -59,6 +64,10 @@ export interface NodeAnnotations {
   readonly run: ReadonlyMap<string, NodeStatus>;
   readonly faults: ReadonlyMap<string, string>;
   readonly values: ReadonlyMap<string, string>;
+  /** The values on wires, by "node.socket"; null: they are not shown. */
+  readonly wireValues: ReadonlyMap<string, WireValue> | null;
+  /** The times of the last ticks, in strips over the nodes; null: there are none. */
+  readonly budget: Budget | null;
   /** The pictures on screens until a run sends one. */
   readonly pictures: ReadonlyMap<string, HTMLImageElement>;
 }

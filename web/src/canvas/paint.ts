@@ -1,7 +1,9 @@
 /** Painting of nodes, groups and sockets, independent of litegraph. */
 
+import { durationText, heldTicks, type NodeTicks } from "../live/budget";
 import { type Input, labelOf } from "../model/catalog";
 import type { Box, Mode } from "../model/workflow";
+import { paintBudgetStrip } from "./budget_strip";
 import { HEADER, type NodeShape, type Port, ROW, valueText } from "./shape";
 import { FONT, labelColour, type Theme } from "./theme";
 
@@ -24,6 +26,8 @@ export interface NodeAppearance {
   readonly state: NodeState | null;
   /** Mean milliseconds per run of the node. */
   readonly ms: number | null;
+  /** Its last ticks, against the time of a frame; null: they are not shown. */
+  readonly budget: NodeBudget | null;
   /** The part of its work that is done, 0 to 1. */
   readonly progress: number | null;
   /** Caches saved a noticeable time. */
@@ -37,14 +41,24 @@ export interface NodeAppearance {
   readonly outputValue: (output: string) => string | null;
 }
 
+export interface NodeBudget {
+  readonly times: NodeTicks;
+  readonly frameUs: number | null;
+  /** Number of deadlines that were missed because of the node. */
+  readonly missed: number;
+}
+
 type Context = CanvasRenderingContext2D;
 const RADIUS = 10;
 /** Of the bar of progress, at the lower end of the header. */
 const PROGRESS_HEIGHT = 3;
 const SCREEN_BACKGROUND = "#0b0c10";
 const SCREEN_TEXT = "#8a92a1";
+/** Of the strip of the last ticks, and its distance from the node below. */
+const STRIP_HEIGHT = 14;
+const STRIP_GAP = 4;
 /** Below this scale, only name and state are painted. */
-const DETAIL_SCALE = 0.42;
+export const DETAIL_SCALE = 0.42;
 /** Of the lines over a muted node, and from one to the next. */
 const HATCH_WIDTH = 4;
 const HATCH_STEP = 14;
@@ -205,6 +219,7 @@ function paintDetails(
 ): void {
   const { width } = shape;
   ctx.textBaseline = "middle";
+  if (appearance.budget) paintBudget(ctx, appearance.budget, width, theme);
   paintState(ctx, 18, HEADER / 2, appearance, theme);
   let right = width - 12;
   const tag = MODE_TAGS[appearance.mode];
@@ -218,10 +233,7 @@ function paintDetails(
     ctx.font = `500 11px ${FONT}`;
     ctx.textAlign = "right";
     ctx.fillStyle = theme.muted;
-    const text =
-      appearance.ms < 0.0995
-        ? `${Math.round(appearance.ms * 1000)} µs`
-        : `${appearance.ms.toPrecision(2)} ms`;
+    const text = durationText(appearance.ms * 1000);
     ctx.fillText(text, right, HEADER / 2 + 0.5);
     right -= ctx.measureText(text).width + 8;
   }
@@ -250,6 +262,28 @@ function paintDetails(
     paintRow(ctx, row.name, valueText(row.value), row.isSet, row.y, width, theme);
   if (shape.brain) paintBrain(ctx, shape.brain, width, theme);
   if (shape.screen) paintScreen(ctx, shape.screen, appearance.picture, true);
+}
+
+/** Paint the last ticks above a node, with words if its value is held or a deadline was missed. */
+function paintBudget(
+  ctx: Context,
+  { times, frameUs, missed }: NodeBudget,
+  width: number,
+  theme: Theme,
+): void {
+  const top = -STRIP_GAP - STRIP_HEIGHT;
+  paintBudgetStrip(ctx, times, frameUs, [0, top, width, STRIP_HEIGHT], theme);
+  const held = heldTicks(times);
+  ctx.font = `500 10px ${FONT}`;
+  ctx.textAlign = "left";
+  let x = 0;
+  const word = (text: string, colour: string) => {
+    ctx.fillStyle = colour;
+    ctx.fillText(text, x, top - 7);
+    x += ctx.measureText(text).width + 8;
+  };
+  if (held > 0) word(held < times.thought.length ? `held ${held} ticks` : "held", theme.warn);
+  if (missed > 0) word(`missed ${missed.toLocaleString("en")}`, theme.bad);
 }
 
 /** Paint a screen without a live picture, with words if there is no other picture either. */

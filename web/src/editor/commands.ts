@@ -20,6 +20,7 @@ export function keyText(keys: string): string {
     Mod: isMac ? "⌘" : "Ctrl",
     ArrowUp: "↑",
     ArrowLeft: "←",
+    ArrowRight: "→",
     Delete: "Del",
     " ": "Space",
   };

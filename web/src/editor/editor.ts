@@ -3,7 +3,7 @@
 import { api, type Fault, faultText, RequestError } from "../api";
 import { Board } from "../board/board";
 import type { BoardEvents, DraggedLink, MenuTarget } from "../board/events";
-import { boxesOf } from "../canvas/shape";
+import { boxesOf, MIN_WIDTH } from "../canvas/shape";
 import { type Catalog, inputOf, isReroute } from "../model/catalog";
 import { copyNodes, findFreePosition, parseClipboard, pasteNodes } from "../model/clipboard";
 import {
@@ -448,6 +448,16 @@ export class Editor {
 
   nudge(dx: number, dy: number): void {
     this.#moveNodes((id, [x, y]) => (this.selection.includes(id) ? [x + dx, y + dy] : null));
+  }
+
+  /** Make the selected nodes wider, or narrower if `by` is negative. What screens show grows with them. */
+  widen(by: number): void {
+    const positions = new Map<string, { at: Point; width: number }>();
+    for (const id of this.selection) {
+      const [x, y, width] = this.board.boxes.get(id)!;
+      positions.set(id, { at: [x, y], width: Math.max(MIN_WIDTH, width + by) });
+    }
+    this.document.commit(edits.moveNodes(this.workflow, positions));
   }
 
   align(edge: "left" | "right" | "top" | "bottom"): void {

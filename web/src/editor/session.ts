@@ -1,11 +1,14 @@
 /** The run that the page shows: starts it, controls it, and applies the server's events to it. */
 
 import { api, type Fault, faultText, RequestError } from "../api";
+import { WHOLE_TICK } from "../live/budget";
 import { Connection } from "../live/connection";
 import { FullPicture } from "../live/full_picture";
+import { LiveView } from "../live/live_view";
 import { PlayerInput } from "../live/player_input";
 import { applyEvent, isLive, isTicking, newRun, type Run } from "../live/run";
 import { Screens } from "../live/screens";
+import { wireValues } from "../live/wire_values";
 import { isObject, type JsonObject, same } from "../model/json";
 import { modeOf } from "../model/workflow";
 import { ask, clearMessages, showMessage } from "../ui/overlay";
@@ -14,13 +17,19 @@ import type { Editor } from "./editor";
 /** A second stop kills the worker, so one that comes sooner than this is taken for a double click. */
 const SECOND_STOP_MS = 1500;
 
+/** Number of nodes that the server sends in full. */
+const MAX_IN_FULL = 10;
+
 type Topic = "run" | "lists" | "workflows" | "brains" | "games";
 
 export class Session {
   run: Run | null = null;
   connected = false;
+  readonly view = new LiveView();
   /** The node that is watched in full; null: none. */
   #full: string | null = null;
+  /** Places what Preview nodes show beside pictures, and returns those that are visible. */
+  updatePreviews: (run: Run | null) => readonly string[] = () => [];
   /** The picture of this node, if it has one. */
   picture: FullPicture | null = null;
   readonly #listeners = new Set<(what: Topic) => void>();
@@ -67,8 +76,8 @@ export class Session {
     for (const listener of this.#listeners) listener(what);
   }
 
-  /** Run the workflow as it is on the page. Faults are shown at their nodes. */
-  async start(): Promise<void> {
+  /** Run the workflow as it is on the page; with `recording` the run leaves a tape and a clip. Faults are shown at their nodes. */
+  async start(recording = false): Promise<void> {
     const { workflow } = this.editor;
     if (Object.keys(workflow.nodes).length === 0)
       return showMessage("There is nothing to run yet. Double click the canvas to add a node.");
@@ -82,6 +91,7 @@ export class Session {
         this.editor.document.file,
         this.#connection.client,
         settings,
+        recording,
       );
       clearMessages();
       this.follow(id);
@@ -162,6 +172,17 @@ export class Session {
     showMessage("The run that was shown here is no longer there.");
   }
 
+  /** Start a run that is recorded, or stop the one that is. */
+  async toggleRecording(): Promise<void> {
+    if (isLive(this.run)) await this.control("stop");
+    else await this.start(true);
+  }
+
+  /** Recording can begin only with a run, and needs a console to film. */
+  get canToggleRecording(): boolean {
+    return isLive(this.run) ? this.run.recorded : this.editor.hasConsole;
+  }
+
   async control(what: "stop" | "pause" | "resume", id = this.run?.id): Promise<void> {
     if (!id) return;
     if (what === "stop") {
@@ -220,7 +241,9 @@ export class Session {
   /** Place the pictures, and tell the server which nodes are visible. */
   updateWatch(): void {
     const live = isLive(this.run);
-    const previews = this.#screens.update(live);
+    const showsWires = this.view.shows("wires");
+    const valued = this.updatePreviews(this.run);
+    const previews = this.#screens.update(live, showsWires).filter((id) => !valued.includes(id));
     if (!this.run || !live) {
       this.#connection.watch(null);
       return;
@@ -228,13 +251,29 @@ export class Session {
     const isHidden = document.visibilityState === "hidden";
     const prompt_id = this.run.id;
     if (isHidden) {
-      this.#connection.watch({ prompt_id, previews: [], values: [], full: [] });
+      this.#connection.watch({ prompt_id, previews: [], values: [], full: [], budgets: [] });
       return;
     }
-    const values = this.editor.selection.filter((id) => this.editor.entry(id));
-    const full = this.#full === null ? [] : [this.#full];
+    const selected = this.editor.selection.filter((id) => this.editor.entry(id));
+    const values = [
+      ...new Set([...selected, ...(showsWires ? this.editor.board.wireSources : [])]),
+    ];
+    const full = this.#full === null ? valued : [this.#full, ...valued];
     const pictures = this.picture ? [...previews, this.picture.node] : previews;
-    this.#connection.watch({ prompt_id, previews: [...new Set(pictures)], values, full });
+    const budgets = this.view.shows("budgets") ? [WHOLE_TICK, ...this.editor.board.detailed] : [];
+    this.#connection.watch({
+      prompt_id,
+      previews: [...new Set(pictures)],
+      values,
+      full: [...new Set(full)].slice(0, MAX_IN_FULL),
+      budgets,
+    });
+  }
+
+  /** Show or hide something of the run. */
+  toggleView(what: "budgets" | "wires"): void {
+    this.view.toggle(what);
+    this.#render();
   }
 
   /** Ask for the inputs and outputs of a node in full, and show its pictures on a canvas. */
@@ -254,7 +293,7 @@ export class Session {
     this.connected = isOpen;
     if (!isOpen) this.play(false);
     if (wasLost && this.run) void this.#catchUp(this.run.id);
-    this.#emit("run");
+    this.#render();
     if (isOpen)
       for (const what of ["lists", "workflows", "brains", "games"] as const) this.#emit(what);
   }
@@ -291,6 +330,9 @@ export class Session {
     this.editor.board.annotate({
       run: this.#nodeStatuses(),
       values: isLive(this.run) ? this.run.values : new Map(),
+      wireValues:
+        isLive(this.run) && this.view.shows("wires") ? wireValues(this.run, this.connected) : null,
+      budget: isLive(this.run) && this.view.shows("budgets") ? this.run.budget : null,
     });
     this.updateWatch();
     this.#emit("run");

@@ -38,12 +38,11 @@ export class Connection {
     this.#post({ do: "send", type, data });
   }
 
-  /** Show a node's pictures on a canvas, which `key` names. */
-  addScreen(node: string, canvas: HTMLCanvasElement, key = node): void {
+  /** Show a node's pictures on a canvas, which `key` names. If `slow`, a few a second are enough. */
+  addScreen(node: string, canvas: HTMLCanvasElement, key = node, slow = false): void {
     const offscreen = canvas.transferControlToOffscreen();
-    this.#worker.postMessage({ do: "screen", key, node, canvas: offscreen } satisfies ToWorker, [
-      offscreen,
-    ]);
+    const message: ToWorker = { do: "screen", key, node, canvas: offscreen, slow };
+    this.#worker.postMessage(message, [offscreen]);
   }
 
   dropScreen(key: string): void {

@@ -6,6 +6,8 @@ export interface Watch {
   readonly values: readonly string[];
   /** The nodes whose inputs and outputs are wanted in full. */
   readonly full: readonly string[];
+  /** The nodes whose time in each of the last ticks is wanted; "": that of the whole tick. */
+  readonly budgets: readonly string[];
 }
 
 export type ToWorker =
@@ -18,6 +20,8 @@ export type ToWorker =
       readonly key: string;
       readonly node: string;
       readonly canvas: OffscreenCanvas;
+      /** A few pictures a second are enough for it. */
+      readonly slow: boolean;
     }
   | { readonly do: "drop"; readonly key: string };
 

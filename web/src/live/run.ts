@@ -3,6 +3,7 @@
 import type { NodeStatus } from "../board/events";
 import type { NodeState } from "../canvas/paint";
 import { isObject, type Json, type JsonObject } from "../model/json";
+import { applyBudget, type Budget, NO_BUDGET } from "./budget";
 import { readProgress } from "./progress";
 import { readSavings } from "./savings";
 
@@ -19,9 +20,13 @@ export type RunState =
 export interface Run {
   readonly id: string;
   readonly state: RunState;
+  /** It writes a tape. */
+  readonly recorded: boolean;
   readonly episode: number | null;
   readonly episodes: number | null;
   readonly tick: number | null;
+  /** Ticks of all episodes. */
+  readonly ticks: number;
   readonly rate: number | null;
   readonly score: number | null;
   readonly misses: number | null;
@@ -30,6 +35,7 @@ export interface Run {
   /** Inputs and outputs in full, of the nodes that are watched so, by "node.socket". */
   readonly inputs: ReadonlyMap<string, Json>;
   readonly outputs: ReadonlyMap<string, Json>;
+  readonly budget: Budget;
   /** The error that ended it. */
   readonly error: string | null;
   readonly result: JsonObject | null;
@@ -65,9 +71,11 @@ export function newRun(id: string): Run {
   return {
     id,
     state: "queued",
+    recorded: false,
     episode: null,
     episodes: null,
     tick: null,
+    ticks: 0,
     rate: null,
     score: null,
     misses: null,
@@ -75,6 +83,7 @@ export function newRun(id: string): Run {
     values: new Map(),
     inputs: new Map(),
     outputs: new Map(),
+    budget: NO_BUDGET,
     error: null,
     result: null,
     said: [],
@@ -98,16 +107,18 @@ export function applyEvent(run: Run, type: string, data: JsonObject): Run {
     return {
       ...run,
       state: typeof data.state === "string" && isRunState(data.state) ? data.state : run.state,
+      recorded: typeof data.recorded === "boolean" ? data.recorded : run.recorded,
       episode: numberOr(data.episode, run.episode),
       episodes: numberOr(data.episodes, run.episodes),
       tick: numberOr(data.tick, run.tick),
+      ticks: typeof data.ticks === "number" ? data.ticks : run.ticks,
       rate: numberOr(data.ticks_per_s, run.rate),
       score: numberOr(data.score, run.score),
       misses: numberOr(data.misses, run.misses),
     };
   }
   if (type === "nodes" && isObject(data.nodes))
-    return { ...run, nodes: applyNodeUpdates(run.nodes, data.nodes) };
+    return { ...run, nodes: applyNodeUpdates(run.nodes, data.nodes, run.ticks) };
   if (type === "values" && isObject(data.values)) {
     const values = new Map(run.values);
     for (const [socket, value] of Object.entries(data.values))
@@ -118,6 +129,8 @@ export function applyEvent(run: Run, type: string, data: JsonObject): Run {
     return { ...run, inputs: new Map([...run.inputs, ...Object.entries(data.inputs)]) };
   if (type === "outputs" && isObject(data.outputs))
     return { ...run, outputs: new Map([...run.outputs, ...Object.entries(data.outputs)]) };
+  if (type === "budget" && isObject(data.nodes))
+    return { ...run, budget: applyBudget(run.budget, data.nodes) };
   if (type === "failed") return applyFailure(run, data);
   if (type === "result" && isObject(data.summary))
     return { ...run, result: data.summary, tick: numberOr(data.summary.ticks, run.tick) };
@@ -132,12 +145,16 @@ const isRunState = (text: string): text is RunState =>
 function applyNodeUpdates(
   before: ReadonlyMap<string, NodeStatus>,
   delta: JsonObject,
+  ticks: number,
 ): Map<string, NodeStatus> {
   const nodes = new Map(before);
   for (const [id, data] of Object.entries(delta)) {
     if (!isObject(data)) continue;
     const old = nodes.get(id);
+    const runs = typeof data.runs === "number" ? data.runs : (old?.runs ?? 0);
     nodes.set(id, {
+      runs,
+      ranAt: runs === old?.runs ? old.ranAt : ticks,
       state:
         typeof data.state === "string" && STATES.has(data.state)
           ? (data.state as NodeState)
@@ -168,6 +185,8 @@ function applyFailure(run: Run, data: JsonObject): Run {
     state: "failed",
     ms: old?.ms ?? null,
     error: message,
+    runs: old?.runs ?? 0,
+    ranAt: old?.ranAt ?? run.ticks,
     thinkTimes: old?.thinkTimes ?? [],
     savings: old?.savings ?? [],
     restarts: old?.restarts ?? 0,

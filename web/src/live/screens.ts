@@ -1,10 +1,19 @@
-/** Live pictures: one canvas per node, placed over it by CSS, and clipped where another node covers it. */
+/** Live pictures: one canvas per node, and one on the wires that leave it, placed by CSS and clipped where a node covers it. */
 
 import type { Board } from "../board/board";
-import type { Box } from "../model/workflow";
+import { type Box, overlap } from "../model/workflow";
 import type { Connection } from "./connection";
 
 const MIN_SCALE = 0.25;
+
+interface Picture {
+  readonly node: string;
+  readonly box: Box;
+  readonly isOnWire: boolean;
+}
+
+/** The name of a canvas. Ids of nodes have no spaces. */
+const keyOf = (node: string, isOnWire: boolean) => (isOnWire ? `wire of ${node}` : node);
 
 export class Screens {
   readonly #canvases = new Map<string, HTMLCanvasElement>();
@@ -18,70 +27,78 @@ export class Screens {
 
   /** Remove all pictures, before those of another run. */
   clear(): void {
-    for (const id of [...this.#canvases.keys()]) this.#drop(id);
+    for (const key of [...this.#canvases.keys()]) this.#drop(key);
     this.#lastState = "";
   }
 
-  /** Place all pictures. Return the nodes whose pictures are visible. */
-  update(live: boolean): readonly string[] {
+  /** Place all pictures, also those on wires if `withWires`. Return the nodes whose pictures are visible. */
+  update(live: boolean, withWires: boolean): readonly string[] {
     if (!live && this.#canvases.size === 0) return [];
     const { scale, offset, area } = this.board.view;
-    const screens = this.board.screens();
+    const pictures: Picture[] = this.board
+      .screens()
+      .map(({ id, box }) => ({ node: id, box, isOnWire: false }));
+    if (live && withWires)
+      pictures.push(
+        ...this.board.wirePictures().map(({ id, box }) => ({ node: id, box, isOnWire: true })),
+      );
     const boxes = [...this.board.boxes];
-    const key = JSON.stringify([scale, offset, screens, boxes, area]);
-    const visible = screens.filter(({ box }) => scale >= MIN_SCALE && overlap(box, area));
-    if (key === this.#lastState) return visible.map(({ id }) => id);
-    this.#lastState = key;
-    const wanted = new Set(screens.map(({ id }) => id));
-    for (const id of [...this.#canvases.keys()]) if (!wanted.has(id)) this.#drop(id);
-    for (const { id, box } of screens) {
-      const canvas = this.#canvases.get(id) ?? (live ? this.#add(id) : null);
+    const state = JSON.stringify([scale, offset, pictures, boxes, area]);
+    const visible = pictures.filter(({ box }) => scale >= MIN_SCALE && overlap(box, area));
+    if (state === this.#lastState) return visible.map(({ node }) => node);
+    this.#lastState = state;
+    const wanted = new Set(pictures.map(({ node, isOnWire }) => keyOf(node, isOnWire)));
+    for (const key of [...this.#canvases.keys()]) if (!wanted.has(key)) this.#drop(key);
+    for (const picture of pictures) {
+      const { node, box, isOnWire } = picture;
+      const canvas =
+        this.#canvases.get(keyOf(node, isOnWire)) ?? (live ? this.#add(node, isOnWire) : null);
       if (!canvas) continue;
-      const isVisible = visible.some((each) => each.id === id);
+      const isVisible = visible.includes(picture);
       canvas.hidden = !isVisible;
       if (!isVisible) continue;
       canvas.style.width = `${box[2]}px`;
       canvas.style.height = `${box[3]}px`;
       canvas.style.transform = `translate(${(box[0] + offset[0]) * scale}px, ${(box[1] + offset[1]) * scale}px) scale(${scale})`;
-      const index = boxes.findIndex(([name]) => name === id);
+      const index = isOnWire ? -1 : boxes.findIndex(([name]) => name === node);
       const front = boxes
         .slice(index + 1)
         .map(([, other]) => other)
         .filter((other) => overlap(other, box));
       canvas.style.clipPath = front.length ? clip(box, front) : "";
     }
-    return visible.map(({ id }) => id);
+    return visible.map(({ node }) => node);
   }
 
   countFrames(node: string, count: number, tick: number): void {
-    const canvas = this.#canvases.get(node);
-    if (!canvas) return;
-    canvas.dataset.frames = String(Number(canvas.dataset.frames ?? 0) + count);
-    canvas.dataset.tick = String(tick);
-    canvas.classList.add("lit");
+    for (const isOnWire of [false, true]) {
+      const canvas = this.#canvases.get(keyOf(node, isOnWire));
+      if (!canvas) continue;
+      canvas.dataset.frames = String(Number(canvas.dataset.frames ?? 0) + count);
+      canvas.dataset.tick = String(tick);
+      canvas.classList.add("lit");
+    }
   }
 
-  #add(id: string): HTMLCanvasElement {
+  #add(node: string, isOnWire: boolean): HTMLCanvasElement {
     const canvas = document.createElement("canvas");
+    const key = keyOf(node, isOnWire);
     canvas.className = "screen";
-    canvas.dataset.node = id;
+    if (isOnWire) canvas.dataset.wire = node;
+    else canvas.dataset.node = node;
     canvas.setAttribute("role", "img");
-    canvas.setAttribute("aria-label", `The picture of ${id}`);
+    canvas.setAttribute("aria-label", `The picture of ${node}`);
     this.layer.append(canvas);
-    this.connection.addScreen(id, canvas);
-    this.#canvases.set(id, canvas);
+    this.connection.addScreen(node, canvas, key, isOnWire);
+    this.#canvases.set(key, canvas);
     return canvas;
   }
 
-  #drop(id: string): void {
-    this.#canvases.get(id)?.remove();
-    this.#canvases.delete(id);
-    this.connection.dropScreen(id);
+  #drop(key: string): void {
+    this.#canvases.get(key)?.remove();
+    this.#canvases.delete(key);
+    this.connection.dropScreen(key);
   }
-}
-
-function overlap(a: Box, b: Box): boolean {
-  return a[0] < b[0] + b[2] && b[0] < a[0] + a[2] && a[1] < b[1] + b[3] && b[1] < a[1] + a[3];
 }
 
 /** Return a clip path, relative to the box, that leaves out the boxes in front of it. */

@@ -13,11 +13,14 @@ interface Screen {
   readonly node: string;
   readonly canvas: OffscreenCanvas;
   readonly context: OffscreenCanvasRenderingContext2D;
+  readonly slow: boolean;
 }
 
 const screens = new Map<string, Screen>();
 const seen: Record<string, Painted> = {};
 const REPORT_MS = 250;
+/** Time after which a picture that only slow screens show is acknowledged: two may be underway, so it sets their rate. */
+const SLOW_ACK_MS = 100;
 const RETRY_MS = [250, 500, 1000, 2000, 4000];
 
 let socket: WebSocket | null = null;
@@ -62,7 +65,9 @@ async function show(frame: Frame): Promise<void> {
   const { node, prompt_id, seq, tick, width, height } = frame.head;
   const shown = [...screens.values()].filter((screen) => screen.node === node);
   for (const screen of shown) await paint(frame, screen.canvas, screen.context);
-  send("ack", { prompt_id, node, seq });
+  const acknowledge = () => send("ack", { prompt_id, node, seq });
+  if (shown.length > 0 && shown.every(({ slow }) => slow)) setTimeout(acknowledge, SLOW_ACK_MS);
+  else acknowledge();
   if (shown.length === 0) return;
   const count = (seen[node]?.count ?? 0) + 1;
   seen[node] = { count, tick, width, height };
@@ -98,8 +103,8 @@ page.onmessage = ({ data }) => {
   else if (data.do === "drop") screens.delete(data.key);
   else if (data.do === "screen") {
     const context = data.canvas.getContext("2d", { alpha: false });
-    const { key, node, canvas } = data;
-    if (context) screens.set(key, { node, canvas, context });
+    const { key, node, canvas, slow } = data;
+    if (context) screens.set(key, { node, canvas, context, slow });
   } else if (data.do === "send") send(data.type, data.data);
   else {
     watch = data.watch;

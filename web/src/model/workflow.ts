@@ -192,3 +192,7 @@ export function readGroup(value: Json): Group | null {
 export function isWithin([x, y, width, height]: Box, [left, top, w, h]: Box): boolean {
   return x >= left && y >= top && x + width <= left + w && y + height <= top + h;
 }
+
+export function overlap(a: Box, b: Box): boolean {
+  return a[0] < b[0] + b[2] && b[0] < a[0] + a[2] && a[1] < b[1] + b[3] && b[1] < a[1] + a[3];
+}

@@ -20,6 +20,7 @@ export interface CommandContext {
 }
 
 const STEP = 8;
+const WIDTH_STEP = 48;
 
 export function makeCommands(
   editor: Editor,
@@ -40,7 +41,8 @@ export function makeCommands(
   ] as const;
   addEventListener("keydown", (event) => {
     const move = moves.find(([key]) => key === event.key);
-    if (!move || event.target !== board.element || nothingSelected()) return;
+    const isBare = !event.shiftKey && !event.altKey && !event.ctrlKey && !event.metaKey;
+    if (!move || !isBare || event.target !== board.element || nothingSelected()) return;
     event.preventDefault();
     editor.nudge(move[1], move[2]);
   });
@@ -60,6 +62,13 @@ export function makeCommands(
       whileTyping: true,
       isDisabled: () => !isRunning(),
       run: () => void session.control("stop"),
+    },
+    {
+      name: "Record a run, or stop recording",
+      section: "Run",
+      keys: ["Shift+r"],
+      isDisabled: () => !session.canToggleRecording,
+      run: () => void session.toggleRecording(),
     },
     {
       name: "Pause or resume",
@@ -174,6 +183,20 @@ export function makeCommands(
       isDisabled: fewerThan(2),
       run: () => editor.align("top"),
     },
+    {
+      name: "Wider",
+      section: "Nodes",
+      keys: ["Shift+ArrowRight"],
+      isDisabled: nothingSelected,
+      run: () => editor.widen(WIDTH_STEP),
+    },
+    {
+      name: "Narrower",
+      section: "Nodes",
+      keys: ["Shift+ArrowLeft"],
+      isDisabled: nothingSelected,
+      run: () => editor.widen(-WIDTH_STEP),
+    },
     { name: "Show everything", section: "View", keys: ["f"], run: () => board.fit() },
     {
       name: "Show the selection",
@@ -197,6 +220,18 @@ export function makeCommands(
       run: () => context.panel.show(context.panel.tab === "runs" ? null : "runs"),
     },
     { name: "Values in full", section: "View", keys: ["v"], run: context.values },
+    {
+      name: "Values on wires",
+      section: "View",
+      keys: ["w"],
+      run: () => session.toggleView("wires"),
+    },
+    {
+      name: "Budgets of the last ticks",
+      section: "View",
+      keys: ["t"],
+      run: () => session.toggleView("budgets"),
+    },
     { name: "Dark or light", section: "View", keys: ["Shift+t"], run: context.theme },
     { name: "Keys and help", section: "View", keys: ["?"], run: context.help },
     {

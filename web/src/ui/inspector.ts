@@ -4,8 +4,9 @@ import { type BrainInfo, faultText } from "../api";
 import type { NodeStatus } from "../board/events";
 import type { Editor } from "../editor/editor";
 import type { Session } from "../editor/session";
+import { durationText, meanOf, type NodeTicks } from "../live/budget";
 import { progressText } from "../live/progress";
-import { isTicking } from "../live/run";
+import { isLive, isTicking } from "../live/run";
 import { savingsText } from "../live/savings";
 import { inputOf, labelOf, type NodeType } from "../model/catalog";
 import { isObject, type Json, own, withKey } from "../model/json";
@@ -51,6 +52,7 @@ export class Inspector {
       if (what !== "run") return;
       this.#renderFaults();
       this.#renderProgress();
+      this.#renderTicks();
       this.#renderThinkTimes();
       this.#renderSavings();
       this.#renderGame();
@@ -121,6 +123,7 @@ export class Inspector {
       button("Values in full", () => this.showValues(), ""),
       h("div", { class: "game" }),
       h("div", { class: "progress doc" }),
+      h("div", { class: "ticks doc" }),
       h("div", { class: "thoughts" }),
       h("div", { class: "savings doc" }),
       type
@@ -140,6 +143,7 @@ export class Inspector {
     );
     this.#renderFaults();
     this.#renderProgress();
+    this.#renderTicks();
     this.#renderThinkTimes();
     this.#renderSavings();
     this.#renderGame();
@@ -151,6 +155,18 @@ export class Inspector {
     const id = this.editor.selection[0];
     if (!container || this.editor.selection.length !== 1 || !id) return;
     const text = progressText(this.session.run?.nodes.get(id)?.progress ?? null);
+    if (container.textContent !== text) container.textContent = text;
+  }
+
+  /** Show how long the node took on the last ticks, if this is shown on the canvas, too. */
+  #renderTicks(): void {
+    const container = this.element.querySelector<HTMLElement>(".ticks");
+    const id = this.editor.selection[0];
+    if (!container || this.editor.selection.length !== 1 || !id) return;
+    const { run, view } = this.session;
+    const times = isLive(run) && view.shows("budgets") ? run.budget.nodes.get(id) : undefined;
+    const missed = run?.budget.missed?.nodes.get(id) ?? 0;
+    const text = times ? ticksText(times, missed) : "";
     if (container.textContent !== text) container.textContent = text;
   }
 
@@ -585,6 +601,12 @@ export class Inspector {
 }
 
 export const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;
+
+/** Describe the time that a node took on the last ticks, and the deadlines that were missed because of it. */
+function ticksText({ us }: NodeTicks, missed: number): string {
+  const times = `On the last ${us.length} ticks ${durationText(meanOf(us))} each, at most ${durationText(Math.max(...us))}.`;
+  return missed ? `${times} ${count(missed, "deadline")} missed because of it.` : times;
+}
 
 /** Describe the state of a node's process; "" if it never ended. */
 function healthOf(node: NodeStatus): string {

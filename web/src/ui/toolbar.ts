@@ -37,6 +37,16 @@ export function toolbar(
     icon("play"),
     h("span", {}, "Run"),
   );
+  const record = h(
+    "button",
+    {
+      type: "button",
+      class: "button record",
+      onclick: () => void session.toggleRecording(),
+    },
+    icon("record"),
+    h("span", {}, "Record"),
+  );
   const pause = h("button", {
     type: "button",
     class: "button",
@@ -88,7 +98,7 @@ export function toolbar(
       h("div", { class: "file" }, title, state),
       h("div", { class: "tools" }, save, undo, redo),
     ),
-    h("div", { class: "bar-middle" }, clock, start, pause, stop, play, status),
+    h("div", { class: "bar-middle" }, clock, start, record, pause, stop, play, status),
     h(
       "div",
       { class: "bar-right" },
@@ -122,6 +132,12 @@ export function toolbar(
     start.hidden = live;
     pause.hidden = !isTicking(run);
     stop.hidden = !live;
+    record.hidden = live && !run.recorded;
+    record.disabled = !session.connected || !session.canToggleRecording;
+    record.setAttribute("aria-pressed", String(live));
+    record.title = live
+      ? "Being recorded; stop the run and keep its tape and clip (Shift R)"
+      : "Run, and keep a tape and a clip of it (Shift R); it needs a console";
     play.hidden = !live || session.pads.length === 0;
     play.setAttribute("aria-pressed", String(session.isPlaying));
     const isStopping = run?.state === "stopping";
@@ -142,6 +158,7 @@ export function toolbar(
   editor.on("document", () => {
     showFile();
     showClock();
+    showRun();
   });
   session.on((what) => what === "run" && showRun());
   showFile();

@@ -11,7 +11,10 @@ export function valueView(value: Json, label: string): HTMLElement {
     const shares = label === "probabilities" ? sharesOf(value.entries) : null;
     return shares ? sharesView(shares) : entriesView(value, value.entries);
   }
-  if (Array.isArray(value.items)) return itemsView(value, value.items);
+  if (Array.isArray(value.items)) {
+    if (label === "pad") return padView(value.items.map(String));
+    return itemsView(value, value.items);
+  }
   const numbers = Array.isArray(value.numbers) ? value.numbers : [];
   const type = h("small", {}, String(value.type ?? ""));
   if (numbers.length === 0) return type;
@@ -43,6 +46,19 @@ function itemsView(value: JsonObject, items: readonly Json[]): HTMLElement {
     return h("span", { class: "value-plain" }, items.map(numberText).join(", "));
   const rows = items.map((item) => h("li", {}, valueView(item, "")));
   return h("div", { class: "stack" }, h("ol", {}, ...rows), moreView(value));
+}
+
+/** The buttons of a Mega Drive pad. Those of other consoles are added while they are down. */
+const BUTTONS = ["UP", "DOWN", "LEFT", "RIGHT", "A", "B", "C", "X", "Y", "Z", "START", "MODE"];
+
+/** Show all buttons of a pad, and which of them are down. */
+function padView(down: readonly string[]): HTMLElement {
+  const buttons = [...new Set([...BUTTONS, ...down])].map((name) => {
+    const isDown = down.includes(name);
+    return h("li", { class: isDown ? "down" : "" }, name);
+  });
+  const words = down.length ? `down: ${down.join(", ")}` : "no button is down";
+  return h("div", { class: "stack" }, h("ul", { class: "pad" }, ...buttons), h("small", {}, words));
 }
 
 const moreView = (value: JsonObject) =>

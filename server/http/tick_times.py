@@ -1,0 +1,102 @@
+"""The time that nodes took in each of the last ticks of a run."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from minibrains.engine.engine import Engine
+from minibrains.engine.execution_state import ExecutionState
+
+TICKS: Final = 60
+"""Number of ticks that are kept."""
+WHOLE_TICK: Final = ""
+"""In place of a node's id: the tick as a whole."""
+
+
+class _Sample(NamedTuple):
+    execution: ExecutionState
+    ticks: int
+    """Ticks of the run so far."""
+    spent: list[float]
+    """Seconds of each step so far."""
+    thought: dict[str, tuple[bool, float]]
+    """Background node -> whether it is thinking, and for how many seconds it has thought so
+    far."""
+
+
+class TickSampler:
+    """The times of the last ticks, sampled by the thread that ticks, and read by another one.
+
+    In real time every tick is sampled. A fast run is sampled less often; then a span is several
+    ticks, and its times are their mean.
+    """
+
+    def __init__(self) -> None:
+        self._samples: deque[_Sample] = deque(maxlen=TICKS + 1)
+
+    def sample(self, engine: Engine) -> None:
+        """Sample, between two ticks. Copies one number for each step of the plan."""
+        execution, spent = engine.spent()
+        thought: dict[str, tuple[bool, float]] = {}
+        for name, runtime in engine.runtimes.items():
+            if runtime.background is not None:
+                thought[name] = runtime.is_thinking, runtime.background.seconds
+        self._samples.append(_Sample(execution, engine.ticks, spent, thought))
+
+    def spans(self) -> Spans | None:
+        """Return what was sampled since the last live edit; None before the second sample."""
+        samples: list[_Sample] = []
+        for sample in tuple(self._samples):
+            if samples and sample.execution is not samples[-1].execution:
+                samples.clear()
+            if not samples or sample.ticks > samples[-1].ticks:
+                samples.append(sample)
+        if len(samples) < 2:
+            return None
+        return Spans(samples)
+
+
+class Spans:
+    """The time between every two samples, by node."""
+
+    def __init__(self, samples: Sequence[_Sample]) -> None:
+        execution = samples[0].execution
+        # clock gates belong to the engine
+        columns = [index for index, role in enumerate(execution.roles) if role != "gate"]
+        owners = [execution.owners[index] for index in columns]
+        self.nodes = {name: row for row, name in enumerate(dict.fromkeys(owners))}
+        """Node -> its row."""
+        ticks = np.diff([sample.ticks for sample in samples])
+        steps = np.diff([sample.spent for sample in samples], axis=0) / ticks[:, np.newaxis] * 1e6
+        self._us = np.zeros((len(self.nodes), len(ticks)))
+        np.add.at(self._us, [self.nodes[name] for name in owners], steps.T[columns])
+        self._samples = samples
+
+    def of(self, node: str) -> dict[str, Any]:
+        """Return `us`, the microseconds that a node took in each span; of a background node also
+        `thought`, whether it was thinking: beside the clock, or while the game waited.
+        """
+        times: dict[str, Any] = {"us": self._us[self.nodes[node]].round().astype(int).tolist()}
+        if node in self._samples[0].thought:
+            times["thought"] = [
+                after.thought[node][0] or after.thought[node] != before.thought[node]
+                for before, after in pairwise(self._samples)
+            ]
+        return times
+
+    def whole(self) -> dict[str, Any]:
+        """Return `us`, the microseconds that all nodes took in each span, and `slowest`: the node
+        that took most, and its mean microseconds a tick.
+        """
+        means = self._us.mean(axis=1)
+        names = list(self.nodes)
+        row = int(means.argmax())
+        return {
+            "us": self._us.sum(axis=0).round().astype(int).tolist(),
+            "slowest": [names[row], round(float(means[row]), 1)],
+        }
