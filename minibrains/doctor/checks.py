@@ -84,9 +84,9 @@ NOTICEABLE: Final = 0.1
 """Change of a log-probability in nats by which an input has an effect on a decision."""
 IGNORED: Final = 0.05
 """Share of the decisions on which an input has an effect, below which it is ignored."""
-WORTH: Final = 0.05
-"""Share of the disagreement with the teacher, when it is shown another moment, that seeing the right
-one must remove at least."""
+WORTH: Final = 0.1
+"""Share of the disagreement with the teacher, when it is shown another moment, that seeing the
+right one must remove at least."""
 STUCK: Final = 0.95
 """Share of one choice from which on a policy is stuck."""
 RARE: Final = 0.01
@@ -372,8 +372,8 @@ def _check_presses(evidence: Evidence) -> Iterator[Finding]:
     _, high = wilson(pressed, total)
     expected = strike_probabilities(evidence.kind, evidence.logits, evidence.buttons).mean()
     text = (
-        f"it presses a button ({', '.join(evidence.buttons.strikers)}) in {_share(pressed, total)} of play, and gives "
-        f"it a probability of {100 * expected:.2g} %"
+        f"it presses a button ({', '.join(evidence.buttons.strikers)}) in "
+        f"{_share(pressed, total)} decisions, and gives it a probability of {100 * expected:.2g} %"
     )
     if evidence.data is None:
         if high < RARE:

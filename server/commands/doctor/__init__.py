@@ -19,7 +19,6 @@ from minibrains.errors import MinibrainsError
 from minibrains.graph.check import Graph
 from minibrains.graph.workflow import Link
 from minibrains.run.run import Run
-from minibrains.run.spec import RunSpec
 from minibrains.training.module import region
 from nodes.actions.sink import ActionTable, EmulatorSink
 from server.cli import DONE, STOPPED
@@ -57,7 +56,7 @@ def main(arguments: argparse.Namespace) -> int:
     rng = np.random.default_rng(spec.seed or 0)
     data = None
     if arguments.data:
-        data = read_demonstrations(arguments.data, graph, logits, network, names, rng)
+        data = read_demonstrations(arguments.data, graph, network, names, rng)
 
     watch = Watch(graph.region, logits, buttons, arguments.variable, spec.seed or 0)
     run = Run(spec, [PrintMessages(), ProgressBar(), watch], registry=registry)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from minibrains.doctor.checks import UNIFORM, Diagnosis, press_rates
+from minibrains.doctor.checks import DEAD, NOTICEABLE, UNIFORM, Diagnosis, press_rates
 from minibrains.doctor.evidence import Evidence, entropies, largest_entropy
 from minibrains.doctor.watch import Watch
 from minibrains.evaluation.statistics import wilson
@@ -117,7 +117,7 @@ def _page(
         for moment in sorted(watch.moments, reverse=True, key=lambda moment: moment.probability):
             caption = (
                 f"episode {moment.episode + 1}, tick {moment.tick}: it presses with a probability "
-                f"of {100 * moment.probability:.3g} %; its best action is "
+                f"of {_percent(moment.probability)}; its best action is "
                 f"{evidence.names[moment.choice]}"
             )
             lines.append(
@@ -126,6 +126,13 @@ def _page(
             )
         lines.append("</div>")
     return "\n".join([*lines, "</html>", ""])
+
+
+def _percent(share: float) -> str:
+    """Return a share with so many digits that a small one does not look like none."""
+    if share >= 0.01:
+        return f"{100 * share:.0f} %"
+    return f"{100 * share:.1g} %"
 
 
 def _title(about: Mapping[str, Any]) -> str:
@@ -168,7 +175,7 @@ def _draw(
         axes.imshow(moment.frame)
         axes.set_axis_off()
         name = evidence.names[moment.choice]
-        axes.set_title(f"presses: {100 * moment.probability:.2g} %\nbest: {name}", fontsize=9)
+        axes.set_title(f"presses: {_percent(moment.probability)}\nbest: {name}", fontsize=9)
     file = BytesIO()
     figure.savefig(file, format="png", dpi=90)
     pyplot.close(figure)
@@ -187,7 +194,7 @@ def _draw_presses(axes: Any, evidence: Evidence) -> None:
     for number, (label, color, counts) in enumerate(shown):
         places = np.arange(len(rates)) + (number - (len(shown) - 1) / 2) * width
         _bars(axes, places, counts, width, color, label)
-    axes.set_xticks(range(len(rates)), [rate.button for rate in rates])
+    axes.set_xticks(range(len(rates)), [rate.button for rate in rates], fontsize=8)
     axes.set_ylabel("% of decisions")
     axes.set_title("buttons pressed, with intervals of 95 %")
     axes.legend(fontsize=8)
@@ -217,16 +224,20 @@ def _bars(
 
 def _draw_actions(axes: Any, evidence: Evidence) -> None:
     played = evidence.chosen.mean(axis=0)
-    commonest = played.argsort()[::-1][:_COMMONEST]
-    commonest = commonest[played[commonest] > 0][::-1]
+    taught = np.zeros_like(played)
+    if evidence.data is not None:
+        taught = evidence.data.labels.mean(axis=0)
+    share = np.maximum(played, taught)
+    commonest = share.argsort()[::-1][:_COMMONEST]
+    commonest = commonest[share[commonest] > 0][::-1]
     places = np.arange(len(commonest))
     axes.barh(places, 100 * played[commonest], 0.4, color=_PLAYED, label="the policy, in play")
     if evidence.data is not None:
-        taught = 100 * evidence.data.labels.mean(axis=0)[commonest]
-        axes.barh(places + 0.4, taught, 0.4, color=_DATA, label="its teacher, in the data")
+        heights = 100 * taught[commonest]
+        axes.barh(places + 0.4, heights, 0.4, color=_DATA, label="its teacher, in the data")
     axes.set_yticks(places, [evidence.names[action] for action in commonest], fontsize=8)
     axes.set_xlabel("% of decisions")
-    axes.set_title("actions chosen most often")
+    axes.set_title("commonest actions")
     axes.legend(fontsize=8)
 
 
@@ -248,9 +259,8 @@ def _draw_probes(axes: Any, evidence: Evidence) -> None:
             (-0.2, probe.shuffled, _PLAYED, "that of another moment"),
             (0.2, probe.blank, _ANSWERED, "blank"),
         ):
-            changes = np.log10(np.maximum(values, 1e-6))
             axes.boxplot(
-                changes,
+                np.maximum(values, 1e-6),
                 positions=[number + offset],
                 widths=0.3,
                 patch_artist=True,
@@ -258,22 +268,24 @@ def _draw_probes(axes: Any, evidence: Evidence) -> None:
                 medianprops={"color": "black"},
                 label=label if number == 0 else None,
             )
-    axes.axhline(-1, color=_COLORS["sick"], linestyle="--", label="ignored below")
+    axes.axhline(NOTICEABLE, color=_COLORS["sick"], linestyle="--", label="no effect below")
+    axes.set_yscale("log")
     axes.set_xticks(range(len(evidence.probes)), [probe.name for probe in evidence.probes])
-    axes.set_ylabel("change of log-probabilities, log10 nats")
-    axes.set_title("what changes when an input is replaced")
+    axes.set_ylabel("nats")
+    axes.set_title("change of log-probabilities if an input is replaced")
     axes.legend(fontsize=8)
 
 
 def _draw_parts(axes: Any, evidence: Evidence) -> None:
     names = [part.name for part in evidence.parts]
-    shares = [100 * part.dead / part.units for part in evidence.parts]
-    colors = [_COLORS["sick"] if share >= 95 else _PLAYED for share in shares]
-    axes.bar(range(len(names)), shares, color=colors)
-    axes.set_ylim(0, 100)
+    shares = [100 * (1 - part.dead / part.units) for part in evidence.parts]
+    axes.bar(range(len(names)), shares, color=_PLAYED)
+    axes.axhline(100 * (1 - DEAD), color=_COLORS["sick"], linestyle="--", label="dead below")
+    axes.set_ylim(0, 105)
     axes.set_xticks(range(len(names)), names, rotation=20, fontsize=8, ha="right")
     axes.set_ylabel("% of units")
-    axes.set_title("units that no gradient reaches")
+    axes.set_title("units that a gradient reaches")
+    axes.legend(fontsize=8, loc="lower right")
 
 
 def _draw_roll_out(axes: Any, watch: Watch) -> None:

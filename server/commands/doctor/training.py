@@ -13,14 +13,15 @@ from minibrains.doctor.evidence import ChannelFigures, Demonstrations
 from minibrains.doctor.network import Network
 from minibrains.errors import MinibrainsError
 from minibrains.graph.check import CheckedNode, Graph
-from minibrains.graph.workflow import Link
 from minibrains.run.spec import RunSpec
 from nodes.learning.data_set import DataSet, EpisodeInfo, load_arrow
-from nodes.learning.lessons import Eyes, EyesParts, Job, Lessons, look
+from nodes.learning.lessons import Eyes, EyesParts, Job, Lesson, Lessons, look
 from nodes.vision.fighters import FighterColors, FighterMask
 
+LABELLED: Final = 40
+"""Largest number of episodes of a data set whose labels are counted; a random selection."""
 EPISODES: Final = 4
-"""Number of episodes of a data set whose pictures are looked at."""
+"""Number of these whose pictures are looked at."""
 SAMPLES: Final = 512
 """Number of samples that the policy is asked about."""
 
@@ -49,7 +50,6 @@ def find_trained_encoding(graph: Graph) -> Encoding | None:
 def read_demonstrations(
     name: str,
     graph: Graph,
-    logits: Link,
     network: Network,
     actions: tuple[str, ...],
     rng: np.random.Generator,
@@ -59,7 +59,6 @@ def read_demonstrations(
     Args:
         name: The user's data set.
         graph: The workflow with the policy as its region.
-        logits: The policy's answer.
         network: The policy's network.
         actions: The names of its actions.
         rng: Chooses the samples.
@@ -69,7 +68,10 @@ def read_demonstrations(
     """
     load_arrow()
     data = DataSet.named(name)
-    infos = data.episodes(actions=actions)
+    found = data.episodes(actions=actions)
+    infos: list[EpisodeInfo] = []
+    for number in rng.permutation(len(found))[:LABELLED]:
+        infos.append(found[number])
     columns: list[np.ndarray] = []
     for info in infos:
         samples = data.read(info)
@@ -96,10 +98,9 @@ def _shown(
     rng: np.random.Generator,
 ) -> Demonstrations:
     """Look at some episodes as the training did, and ask the policy about them."""
-    chosen = rng.choice(len(infos), min(EPISODES, len(infos)), replace=False)
-    lessons = []
-    for number in chosen:
-        lessons.append(look(Job(data.folder, infos[number], EyesParts.of(eyes), ())))
+    lessons: list[Lesson] = []
+    for info in infos[:EPISODES]:
+        lessons.append(look(Job(data.folder, info, EyesParts.of(eyes), ())))
     joined = Lessons(eyes, lessons)
     rows = rng.choice(len(joined), min(SAMPLES, len(joined)), replace=False)
     assert graph.region is not None
