@@ -27,6 +27,7 @@ from minibrains.doctor.evidence import (
     best,
     entropies,
     largest_entropy,
+    log_probabilities,
     strike_probabilities,
 )
 from minibrains.evaluation.statistics import wilson
@@ -36,8 +37,8 @@ Cause = Literal[
     "mismatched encodings",
     "constant input",
     "dead gradients",
-    "nearly uniform",
     "ignores its input",
+    "nearly uniform",
     "stuck in one action",
     "never presses",
     "unused in the data",
@@ -52,10 +53,10 @@ CAUSES: Final[Mapping[Cause, str]] = MappingProxyType({
         "out, scale or mask the wrong thing, or are never due",
     "dead gradients": "train again with a lower learning rate or another seed, and look at the "
         "scale of the inputs; a part through which nothing flows does not recover",
-    "nearly uniform": "train it, or train it longer: it plays as a network with random weights "
-        "does; if it was trained, the learning rate or the weight of the entropy is wrong",
     "ignores its input": "look whether labels and inputs belong to the same moments, and whether "
         "the input shows what the labels depend on; then train again",
+    "nearly uniform": "train it, or train it longer: it plays as a network with random weights "
+        "does; if it was trained, the learning rate or the weight of the entropy is wrong",
     "stuck in one action": "look at the share of that action in the data and give others more "
         "importance; in learning by playing, raise the weight of the entropy",
     "never presses": "calibrate it: take thresholds from the press rates of the data, or sample "
@@ -81,7 +82,10 @@ DEAD: Final = 0.95
 UNIFORM: Final = 0.95
 """Share of the largest entropy from which on a policy is nearly uniform."""
 NOTICEABLE: Final = 0.1
-"""Change of a log-probability in nats by which an input has an effect on a decision."""
+"""Change of a log-probability by which an input has an effect on a decision: in nats, or of a
+policy that is not sure of anything in deviations of its log-probabilities."""
+SMALLEST: Final = 0.001
+"""Change in nats that is taken for none, however unsure a policy is."""
 IGNORED: Final = 0.05
 """Share of the decisions on which an input has an effect, below which it is ignored."""
 WORTH: Final = 0.1
@@ -274,35 +278,30 @@ def _check_gradients(evidence: Evidence) -> Iterator[Finding]:
 # -- 3: attention
 
 
-def _check_entropy(evidence: Evidence) -> Iterator[Finding]:
-    test = "entropy against uniform"
-    values = entropies(evidence.kind, evidence.logits)
-    largest = largest_entropy(evidence.kind, len(evidence.names))
-    mean = float(values.mean())
-    text = f"its entropy is {mean:.2f} nats, and a uniform policy has {largest:.2f}"
-    if len(values) < FEWEST_INPUTS:
-        yield Finding(3, test, "untested", f"there are only {len(values)} decisions")
-    elif mean - 1.96 * float(values.std()) / len(values) ** 0.5 > UNIFORM * largest:
-        yield Finding(3, test, "sick", text, "nearly uniform")
-    else:
-        yield Finding(3, test, "healthy", text)
-
-
 def _check_probes(evidence: Evidence) -> Iterator[Finding]:
+    noticeable = _noticeable(evidence)
     for probe in evidence.probes:
-        yield _probed(probe)
+        yield _probed(probe, noticeable)
 
 
-def _probed(probe: InputProbe) -> Finding:
+def _noticeable(evidence: Evidence) -> float:
+    """Return the change of a log-probability, in nats, by which an input has an effect."""
+    spread = float(log_probabilities(evidence.kind, evidence.logits).std(axis=1).mean())
+    if not np.isfinite(spread):
+        return NOTICEABLE  # some actions are impossible
+    return max(SMALLEST, NOTICEABLE * min(1.0, spread))
+
+
+def _probed(probe: InputProbe, noticeable: float) -> Finding:
     """Test whether decisions depend on an input."""
     test = f"it looks at {probe.name}"
     tried = probe.shuffled[probe.differs]
-    affected, moments = int((tried > NOTICEABLE).sum()), len(tried)
+    affected, moments = int((tried > noticeable).sum()), len(tried)
     low, high = wilson(affected, moments)
-    blank = float((probe.blank > NOTICEABLE).mean()) if len(probe.blank) else 0.0
+    blank = float((probe.blank > noticeable).mean()) if len(probe.blank) else 0.0
     text = (
         f"with another moment's {probe.name} a probability changes by more than "
-        f"{100 * NOTICEABLE:.0f} % in {_share(affected, moments)}, with a blank one in "
+        f"{100 * noticeable:.2g} % of itself in {_share(affected, moments)}, with a blank one in "
         f"{100 * blank:.0f} %"
     )
     if high < IGNORED:
@@ -328,10 +327,32 @@ def _check_worth(evidence: Evidence) -> Iterator[Finding]:
     )
     if len(gain) < 2 * FEWEST_INPUTS:
         yield Finding(3, test, "untested", f"there are only {len(gain)} samples")
+    elif _is_uniform(evidence):
+        yield Finding(3, test, "untested", f"{text}, and it is not sure of anything")
     elif above < WORTH * (1 - float(wrong.mean())):
         yield Finding(3, test, "sick", text, "ignores its input")
     else:
         yield Finding(3, test, "healthy", text)
+
+
+def _check_entropy(evidence: Evidence) -> Iterator[Finding]:
+    test = "entropy against uniform"
+    mean = float(entropies(evidence.kind, evidence.logits).mean())
+    largest = largest_entropy(evidence.kind, len(evidence.names))
+    text = f"its entropy is {mean:.2f} nats, and a uniform policy has {largest:.2f}"
+    if len(evidence.logits) < FEWEST_INPUTS:
+        yield Finding(3, test, "untested", f"there are only {len(evidence.logits)} decisions")
+    elif _is_uniform(evidence):
+        yield Finding(3, test, "sick", text, "nearly uniform")
+    else:
+        yield Finding(3, test, "healthy", text)
+
+
+def _is_uniform(evidence: Evidence) -> bool:
+    """Return whether the mean entropy of all decisions is nearly the largest one."""
+    values = entropies(evidence.kind, evidence.logits)
+    below = float(values.mean()) - 1.96 * float(values.std()) / len(values) ** 0.5
+    return below > UNIFORM * largest_entropy(evidence.kind, len(evidence.names))
 
 
 def _agreed(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -508,9 +529,9 @@ _CHECKS: Final[tuple[Callable[[Evidence], Iterator[Finding]], ...]] = (
     _check_inputs,
     _check_constant,
     _check_gradients,
-    _check_entropy,
     _check_probes,
     _check_worth,
+    _check_entropy,
     _check_stuck,
     _check_presses,
     _check_buttons,
