@@ -146,7 +146,8 @@ class Diagnosis:
                 text += f"; {untested} could not be made"
             return f"{text}."
         first, *others = self.causes
-        text = f"Sick: {first}. {self.of_cause(first)[0].text}. What to do: {CAUSES[first]}."
+        texts = [finding.text for finding in self.of_cause(first)]
+        text = f"Sick: {first}: {'; '.join(texts)}. What to do: {CAUSES[first]}."
         if others:
             text += f" Perhaps only its consequences: {', '.join(others)}."
         return text
@@ -160,6 +161,20 @@ def examine(evidence: Evidence) -> Diagnosis:
 
     Returns:
         The findings.
+
+    Example:
+        >>> import numpy as np
+        >>> from minibrains.doctor.evidence import Buttons, Evidence
+        >>> logits = np.full((2000, 2), -7.0)
+        >>> evidence = Evidence(
+        ...     kind="buttons",
+        ...     names=("A", "B"),
+        ...     buttons=Buttons.alone(("A", "B")),
+        ...     logits=logits,
+        ...     chosen=logits > 0,
+        ... )
+        >>> examine(evidence).causes
+        ('never presses',)
     """
     findings: list[Finding] = []
     for check in _CHECKS:
@@ -247,7 +262,7 @@ def _check_constant(evidence: Evidence) -> Iterator[Finding]:
         test = f"{probe.name} changes"
         changed, moments = int(probe.differs.sum()), len(probe.differs)
         _, high = wilson(changed, moments)
-        text = f"two moments show a different {probe.name} in {_share(changed, moments)}"
+        text = f"two moments show a different {probe.name} in {_share(changed, moments, 'pairs')}"
         if high < IGNORED:
             yield Finding(1, test, "sick", text, "constant input")
         elif changed == 0:
@@ -271,7 +286,7 @@ def _check_gradients(evidence: Evidence) -> Iterator[Finding]:
         yield Finding(2, test, "sick", text, "dead gradients")
         return
     worst = max(evidence.parts, key=lambda part: part.dead / part.units)
-    text = f"most units without a gradient are in {worst.name}: {_share(worst.dead, worst.units)}"
+    text = f"{worst.name} has most units without a gradient, {worst.dead} of {worst.units}"
     yield Finding(2, test, "healthy", text)
 
 
@@ -301,8 +316,8 @@ def _probed(probe: InputProbe, noticeable: float) -> Finding:
     blank = float((probe.blank > noticeable).mean()) if len(probe.blank) else 0.0
     text = (
         f"with another moment's {probe.name} a probability changes by more than "
-        f"{100 * noticeable:.2g} % of itself in {_share(affected, moments)}, with a blank one in "
-        f"{100 * blank:.0f} %"
+        f"{100 * noticeable:.2g} % of itself in {_share(affected, moments, 'decisions')}, and with "
+        f"a blank one in {100 * blank:.0f} %"
     )
     if high < IGNORED:
         return Finding(3, test, "sick", text, "ignores its input")
@@ -322,8 +337,9 @@ def _check_worth(evidence: Evidence) -> Iterator[Finding]:
     gain = right.astype(np.float64) - wrong
     above = float(gain.mean()) + 1.96 * float(gain.std()) / len(gain) ** 0.5
     text = (
-        f"it agrees with the teacher in {_share(int(right.sum()), len(right))}, and in "
-        f"{_share(int(wrong.sum()), len(wrong))} if it is shown another moment"
+        f"it agrees with the teacher in "
+        f"{_share(int(right.sum()), len(right), 'samples')}, and in {int(wrong.sum())} if it is "
+        "shown another moment"
     )
     if len(gain) < 2 * FEWEST_INPUTS:
         yield Finding(3, test, "untested", f"there are only {len(gain)} samples")
@@ -360,8 +376,8 @@ def _agreed(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
     Of buttons, the most likely one is compared, since hardly any is more likely than not.
     """
-    best = logits.argmax(axis=1)
-    agreed: np.ndarray = labels[np.arange(len(labels)), best]
+    likeliest = logits.argmax(axis=1)
+    agreed: np.ndarray = labels[np.arange(len(labels)), likeliest]
     return agreed
 
 
@@ -374,7 +390,7 @@ def _check_stuck(evidence: Evidence) -> Iterator[Finding]:
     commonest = choices[counts.argmax()]
     count, total = int(counts.max()), len(evidence.chosen)
     what = _choice_name(evidence, commonest)
-    text = f"it chooses {what} in {_share(count, total)}"
+    text = f"it chooses {what} in {_share(count, total, 'decisions')}"
     low, _ = wilson(count, total)
     if low <= STUCK:
         yield Finding(4, test, "healthy", text)
@@ -394,7 +410,8 @@ def _check_presses(evidence: Evidence) -> Iterator[Finding]:
     expected = strike_probabilities(evidence.kind, evidence.logits, evidence.buttons).mean()
     text = (
         f"it presses a button ({', '.join(evidence.buttons.strikers)}) in "
-        f"{_share(pressed, total)} decisions, and gives it a probability of {100 * expected:.2g} %"
+        f"{_share(pressed, total, 'decisions')}, and gives it a probability of "
+        f"{100 * expected:.2g} %"
     )
     if evidence.data is None:
         if high < RARE:
@@ -407,7 +424,7 @@ def _check_presses(evidence: Evidence) -> Iterator[Finding]:
     labelled = evidence.data.labels[:, strikes].any(axis=1)
     wanted, samples = int(labelled.sum()), len(labelled)
     low, _ = wilson(wanted, samples)
-    text += f"; its teacher presses one in {_share(wanted, samples)}"
+    text += f"; its teacher presses one in {_share(wanted, samples, 'samples')}"
     if low >= RARE and high < LESS * low:
         yield Finding(4, test, "sick", text, "never presses")
     elif low >= RARE and pressed == 0:
@@ -458,10 +475,11 @@ def _used(rate: PressRate) -> Iterator[Finding]:
         # without a teacher nothing says that it should be
         _, high = wilson(*rate.played)
         status: Status = "note" if high < RARE else "healthy"
-        yield Finding(4, test, status, f"it presses {rate.button} in {_share(*rate.played)}")
+        text = f"it presses {rate.button} in {_share(*rate.played, 'decisions')}"
+        yield Finding(4, test, status, text)
         return
     low, high = wilson(*rate.labelled)
-    text = f"the data has {rate.button} in {_share(*rate.labelled)}"
+    text = f"the data has {rate.button} in {_share(*rate.labelled, 'samples')}"
     if high < RARE:
         yield Finding(4, test, "sick", text, "unused in the data")
         return
@@ -469,7 +487,7 @@ def _used(rate: PressRate) -> Iterator[Finding]:
     count, total = rate.answered or rate.played
     where = "samples of the data" if rate.answered else "decisions of play"
     _, most = wilson(count, total)
-    text += f", and the policy presses it in {_share(count, total)} {where}"
+    text += f", and the policy presses it in {_share(count, total, where)}"
     if low >= RARE and most < min(RARE, LESS * low):
         yield Finding(4, test, "sick", text, "unused by the policy")
     elif low >= RARE and count == 0:
@@ -518,10 +536,10 @@ def _check_opponents(evidence: Evidence) -> Iterator[Finding]:
         yield Finding(5, test, "healthy", text)
 
 
-def _share(count: int, total: int) -> str:
+def _share(count: int, total: int, what: str) -> str:
     """Return a share with its interval, in words."""
     low, high = wilson(count, total)
-    return f"{count} of {total} ({100 * low:.1f} to {100 * high:.1f} %)"
+    return f"{count} of {total} {what} ({100 * low:.1f} to {100 * high:.1f} %)"
 
 
 _CHECKS: Final[tuple[Callable[[Evidence], Iterator[Finding]], ...]] = (

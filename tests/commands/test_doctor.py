@@ -233,7 +233,7 @@ def test_a_button_that_the_data_does_not_show_is_named(doctor: Doctor) -> None:
     data = _write_data(without="UP")
     diagnosis = doctor("vector_policy/duel.safetensors", "--data", data)
     assert diagnosis["causes"][0] == "unused in the data", diagnosis["verdict"]
-    assert "the data has UP in 0 of 800" in diagnosis["verdict"]
+    assert "the data has UP in 0 of 800 samples" in diagnosis["verdict"]
 
 
 def test_a_button_that_the_policy_has_not_learned_is_named(doctor: Doctor, tmp_path: Path) -> None:

@@ -305,7 +305,7 @@ def beats_one_opponent() -> Evidence:
 def test_a_planted_fault_is_named(plant: Callable[[], Evidence], cause: Cause) -> None:
     diagnosis = examine(plant())
     assert diagnosis.causes[0] == cause, diagnosis.verdict()
-    assert diagnosis.verdict().startswith(f"Sick: {cause}.")
+    assert diagnosis.verdict().startswith(f"Sick: {cause}: ")
     assert CAUSES[cause] in diagnosis.verdict(), "it says what to do"
 
 
