@@ -368,7 +368,7 @@ def _is_uniform(evidence: Evidence) -> bool:
     """Return whether the mean entropy of all decisions is nearly the largest one."""
     values = entropies(evidence.kind, evidence.logits)
     below = float(values.mean()) - 1.96 * float(values.std()) / len(values) ** 0.5
-    return below > UNIFORM * largest_entropy(evidence.kind, len(evidence.names))
+    return bool(below > UNIFORM * largest_entropy(evidence.kind, len(evidence.names)))
 
 
 def _agreed(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -404,8 +404,7 @@ def _check_stuck(evidence: Evidence) -> Iterator[Finding]:
 def _check_presses(evidence: Evidence) -> Iterator[Finding]:
     test = "it presses as often as its teacher"
     strikes = evidence.buttons.strikes
-    chosen = evidence.chosen[:, strikes].any(axis=1)
-    pressed, total = int(chosen.sum()), len(chosen)
+    pressed, total = _count(evidence.chosen, strikes)
     _, high = wilson(pressed, total)
     expected = strike_probabilities(evidence.kind, evidence.logits, evidence.buttons).mean()
     text = (
@@ -421,8 +420,7 @@ def _check_presses(evidence: Evidence) -> Iterator[Finding]:
         else:
             yield Finding(4, test, "healthy", text)
         return
-    labelled = evidence.data.labels[:, strikes].any(axis=1)
-    wanted, samples = int(labelled.sum()), len(labelled)
+    wanted, samples = _count(evidence.data.labels, strikes)
     low, _ = wilson(wanted, samples)
     text += f"; its teacher presses one in {_share(wanted, samples, 'samples')}"
     if low >= RARE and high < LESS * low:

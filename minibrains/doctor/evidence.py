@@ -32,7 +32,7 @@ class Buttons:
     @property
     def strikers(self) -> tuple[str, ...]:
         """The buttons that do more than move; all of them if no output presses such a one."""
-        used = self.presses.any(axis=0)
+        used: np.ndarray = np.any(self.presses, axis=0)
         found = [name for name, pressed in zip(self.names, used, strict=True) if pressed]
         return tuple(name for name in found if name not in DIRECTIONS) or tuple(found)
 
@@ -40,7 +40,7 @@ class Buttons:
     def strikes(self) -> np.ndarray:
         """bool [outputs]: those that press one of `strikers`."""
         columns = [name in self.strikers for name in self.names]
-        found: np.ndarray = self.presses[:, columns].any(axis=1)
+        found: np.ndarray = np.any(self.presses[:, columns], axis=1)
         return found
 
 
@@ -139,20 +139,23 @@ class Evidence:
 def log_probabilities(kind: Kind, logits: np.ndarray) -> np.ndarray:
     """Return the log-probability of each output, in nats: float64 [n, outputs]."""
     exact = logits.astype(np.float64)
+    result: np.ndarray
     if kind == "buttons":
-        return -np.logaddexp(0.0, -exact)
+        result = -np.logaddexp(0.0, -exact)
+        return result
     highest = exact.max(axis=1, keepdims=True)
     log_sum = highest + np.log(np.exp(exact - highest).sum(axis=1, keepdims=True))
-    return exact - log_sum
+    result = exact - log_sum
+    return result
 
 
 def entropies(kind: Kind, logits: np.ndarray) -> np.ndarray:
     """Return the entropy of each decision in nats: float64 [n]. Buttons are independent."""
-    if kind == "actions":
-        return _surprise(log_probabilities(kind, logits)).sum(axis=1)
-    pressed = _surprise(log_probabilities(kind, logits))
-    released = _surprise(log_probabilities(kind, -logits))
-    return (pressed + released).sum(axis=1)
+    surprise = _surprise(log_probabilities(kind, logits))
+    if kind == "buttons":
+        surprise = surprise + _surprise(log_probabilities(kind, -logits))
+    entropy: np.ndarray = surprise.sum(axis=1)
+    return entropy
 
 
 def largest_entropy(kind: Kind, outputs: int) -> float:
@@ -165,9 +168,10 @@ def largest_entropy(kind: Kind, outputs: int) -> float:
 def strike_probabilities(kind: Kind, logits: np.ndarray, buttons: Buttons) -> np.ndarray:
     """Return the probability that a decision presses more than directions: float64 [n]."""
     probabilities = np.exp(log_probabilities(kind, logits))[:, buttons.strikes]
-    if kind == "actions":
-        return probabilities.sum(axis=1)
-    return 1 - (1 - probabilities).prod(axis=1)
+    probability: np.ndarray = probabilities.sum(axis=1)
+    if kind == "buttons":
+        probability = 1 - (1 - probabilities).prod(axis=1)
+    return probability
 
 
 def best(kind: Kind, logits: np.ndarray) -> np.ndarray:

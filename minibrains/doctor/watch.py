@@ -104,11 +104,11 @@ class Watch(Hook):
         self.sampler = _find_sampler(workflow, registry, self._link)
         if self.sampler is None:
             return workflow
-        self._reader = "doctor"
-        while self._reader in workflow.nodes:
-            self._reader += "_"
+        reader = "doctor"
+        while reader in workflow.nodes:
+            reader += "_"
         link = f"{self.sampler.node}.{self.sampler.output}"
-        return workflow.with_node(self._reader, {"type": "Reroute@1", "in": {"value": link}})
+        return workflow.with_node(reader, {"type": "Reroute@1", "in": {"value": link}})
 
     def after_open(self, run: Run) -> None:
         """Find the steps and slots to look at. Raises MinibrainsError."""
@@ -120,19 +120,23 @@ class Watch(Hook):
         )
         self._pad = _pad_link(graph)
         self._console = _console(graph)
+        if self._variable is not None and self._console is None:
+            raise MinibrainsError(
+                f"no node has the variable {self._variable!r}; expected a console in the workflow"
+            )
 
     def before_episode(self, run: Run, index: int) -> None:
-        self._episode = index
+        self._episode, self._tick = index, 0
         self._visits = self._ran(run)
 
     def between_ticks(self, run: Run) -> Budget:
         """Look whether the policy has just decided, and remember that."""
-        if run.engine.tick:
-            self._look(run)
+        self._look(run)
         return Budget(ticks=1)
 
     def after_episode(self, run: Run, episode: EpisodeResult) -> None:
-        self._look(run)
+        if episode.ended != "failed":
+            self._look(run)
         if episode.won is not None:
             start = episode.row.get("start") or {}
             self.games[_opponent(start.get("state") or "")].append(episode.won)
@@ -140,6 +144,10 @@ class Watch(Hook):
     # -- one tick
 
     def _look(self, run: Run) -> None:
+        """Look at the tick that is over, once."""
+        if run.engine.tick == self._tick:
+            return
+        self._tick = run.engine.tick
         if self._variable is not None:
             self._count_state(run)
         if self._pad is not None:

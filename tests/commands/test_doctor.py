@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +31,9 @@ QUICK = {"clock.ticks": 5, "before.ticks": 5, "before.offset": 1}
 """Widgets of duel_vector with which it decides six times as often, so that a test is short."""
 TICKS = 2500
 LATE = ("--set", "clock.ticks=300", "--set", "clock.offset=200")
+BLOCK = re.compile(r"^```python (\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+EXAMPLES = dict(BLOCK.findall((ROOT / "docs/doctor.md").read_text()))
+"""The scripts of the page, by name."""
 Weights = dict[str, np.ndarray]
 
 
@@ -83,10 +87,6 @@ def _pressing(*buttons: str) -> np.ndarray:
     return pressing
 
 
-def never_presses(weights: Weights) -> None:
-    weights["output.bias"][_pressing("X", "Y", "Z", "A", "B", "C")] -= 60
-
-
 def always_none(weights: Weights) -> None:
     weights["output.bias"][TABLE.names.index("none")] += 100
 
@@ -111,7 +111,6 @@ def stuck(weights: Weights) -> None:
 @pytest.mark.parametrize(
     ("plant", "cause"),
     [
-        (never_presses, "never presses"),
         (always_none, "never presses"),
         (nearly_uniform, "nearly uniform"),
         (ignores_its_input, "ignores its input"),
@@ -124,6 +123,22 @@ def test_what_was_planted_in_a_brain_is_named(
 ) -> None:
     diagnosis = doctor(_plant(tmp_path / "sick.safetensors", plant))
     assert diagnosis["causes"][0] == cause, diagnosis["verdict"]
+
+
+def test_the_policy_of_the_documentation_that_never_attacks_is_named(
+    doctor: Doctor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    exec(EXAMPLES["silent.py"], {})
+    diagnosis = doctor(tmp_path / "silent.safetensors")
+    assert diagnosis["causes"][0] == "never presses", diagnosis["verdict"]
+
+
+def test_the_example_for_buttons_prints_what_the_page_says(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    exec(EXAMPLES["buttons.py"], {})
+    assert capsys.readouterr().out == "never presses\n"
 
 
 def test_an_untrained_network_is_called_nearly_uniform(doctor: Doctor) -> None:

@@ -203,7 +203,7 @@ def _buttons_of(table: ActionTable) -> Buttons:
     presses = np.zeros((len(table.names), len(columns)), bool)
     for action in range(len(table.names)):
         rows = table.rows[table.starts[action] : table.starts[action + 1]]
-        presses[action] = rows.any(axis=0)[columns]
+        presses[action] = np.any(rows[:, columns], axis=0)
     return Buttons(names=tuple(table.buttons[column] for column in columns), presses=presses)
 
 

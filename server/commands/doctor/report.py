@@ -184,12 +184,12 @@ def _draw(
 
 def _draw_presses(axes: Any, evidence: Evidence) -> None:
     rates = press_rates(evidence)
-    series = [
+    series: list[tuple[str, str, list[tuple[int, int] | None]]] = [
         ("its teacher, in the data", _DATA, [rate.labelled for rate in rates]),
         ("the policy, in samples of the data", _ANSWERED, [rate.answered for rate in rates]),
         ("the policy, in play", _PLAYED, [rate.played for rate in rates]),
     ]
-    shown = [entry for entry in series if any(count is not None for count in entry[2])]
+    shown = [entry for entry in series if any(entry[2])]
     width = 0.8 / len(shown)
     for number, (label, color, counts) in enumerate(shown):
         places = np.arange(len(rates)) + (number - (len(shown) - 1) / 2) * width
