@@ -43,6 +43,8 @@ class Moment(NamedTuple):
     tick: int
     choice: int
     """The index of the most likely output."""
+    strike: int
+    """The index of the most likely one that presses."""
     frame: np.ndarray
     """uint8 [h, w, 3]: the screen one tick later."""
 
@@ -212,14 +214,15 @@ class Watch(Hook):
         frame: Any = run.peek(f"{self._console}.frame")
         if not isinstance(frame, np.ndarray):
             return
-        number = len(self.logits) - 1
+        striking = np.where(self._buttons.strikes, logits[0], -np.inf)
         moment = Moment(
-            probability,
-            number,
-            self._episode,
-            run.engine.tick - 1,
-            int(logits[0].argmax()),
-            frame.copy(),
+            probability=probability,
+            number=len(self.logits) - 1,
+            episode=self._episode,
+            tick=run.engine.tick - 1,
+            choice=int(logits[0].argmax()),
+            strike=int(striking.argmax()),
+            frame=frame.copy(),
         )
         heapq.heappush(self.moments, moment)
         if len(self.moments) > SHOWN:

@@ -42,7 +42,8 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 1100px; margin: 2em auto
 .verdict { border-left: 8px solid; padding: .6em 1em; background: #f5f7fa; font-size: 1.1em }
 table { border-collapse: collapse; width: 100% }
 td { border-bottom: 1px solid #e3e7eb; padding: .35em .6em; vertical-align: top }
-td:first-child { white-space: nowrap; font-weight: 600 }
+td:first-child { width: 5em; font-weight: 600 }
+td:nth-child(2) { width: 16em }
 img { max-width: 100% }
 .frames { display: flex; flex-wrap: wrap; gap: 1em }
 figure { margin: 0; width: 320px }
@@ -117,8 +118,8 @@ def _page(
         for moment in sorted(watch.moments, reverse=True, key=lambda moment: moment.probability):
             caption = (
                 f"episode {moment.episode + 1}, tick {moment.tick}: it presses with a probability "
-                f"of {_percent(moment.probability)}; its best action is "
-                f"{evidence.names[moment.choice]}"
+                f"of {_percent(moment.probability)}, most likely {evidence.names[moment.strike]}; "
+                f"its best action is {evidence.names[moment.choice]}"
             )
             lines.append(
                 f'<figure><img alt="" src="{_data_url(_png(moment.frame))}">'
@@ -174,8 +175,9 @@ def _draw(
         axes = figure.add_subplot(grid[3, column])
         axes.imshow(moment.frame)
         axes.set_axis_off()
-        name = evidence.names[moment.choice]
-        axes.set_title(f"presses: {_percent(moment.probability)}\nbest: {name}", fontsize=9)
+        strike, choice = evidence.names[moment.strike], evidence.names[moment.choice]
+        title = f"presses {_percent(moment.probability)}:\n{strike}\nbest: {choice}"
+        axes.set_title(title, fontsize=9)
     file = BytesIO()
     figure.savefig(file, format="png", dpi=90)
     pyplot.close(figure)
