@@ -68,7 +68,7 @@ CAUSES: Final[Mapping[Cause, str]] = MappingProxyType({
 """Every fault with what to do about it, in the order of diagnosis: one explains those below it."""
 
 OUTSIDE: Final = 0.1
-"""Of the range of an input in training: how far outside of it an input may be in play."""
+"""Share of the range of an input in training by which it may be outside of that range in play."""
 SHIFT: Final = 3.0
 """Deviations of an input in training by which its mean may differ in play."""
 RELATED: Final = 10
@@ -99,6 +99,8 @@ LESS: Final = 1 / 3
 """Share of the data's press rate below which a button counts as forgotten."""
 FAVOURITE: Final = 0.2
 """Distance between the win rate against one opponent and that against all others."""
+FEWEST_GAMES: Final = 20
+"""Games against one opponent, and against all others, that tell something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,11 +281,12 @@ def _check_gradients(evidence: Evidence) -> Iterator[Finding]:
     if not evidence.parts:
         yield Finding(2, test, "untested", "its network is not known")
         return
-    dead = [part for part in evidence.parts if part.dead >= DEAD * part.units]
+    dead: list[str] = []
+    for part in evidence.parts:
+        if part.dead >= DEAD * part.units:
+            dead.append(f"{part.name} ({part.dead} of {part.units} units)")
     if dead:
-        shown = ", ".join(f"{part.name} ({part.dead} of {part.units} units)" for part in dead)
-        text = f"no gradient reaches {shown}"
-        yield Finding(2, test, "sick", text, "dead gradients")
+        yield Finding(2, test, "sick", f"no gradient reaches {', '.join(dead)}", "dead gradients")
         return
     worst = max(evidence.parts, key=lambda part: part.dead / part.units)
     text = f"{worst.name} has most units without a gradient, {worst.dead} of {worst.units}"
@@ -438,7 +441,7 @@ def _check_buttons(evidence: Evidence) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class PressRate:
-    """How often one button is held, in the data and by the policy."""
+    """The press rate of one button, in the data and by the policy."""
 
     button: str
     labelled: tuple[int, int] | None
@@ -512,24 +515,22 @@ def _check_opponents(evidence: Evidence) -> Iterator[Finding]:
     if len(games) < 2:
         yield Finding(5, test, "untested", "it played fewer than two opponents")
         return
+    all_won, all_played = map(int, np.sum(list(games.values()), axis=0))
     favourite, gap = "", -1.0
     for name, (won, played) in games.items():
-        others_won = sum(other for other, _ in games.values()) - won
-        others_played = sum(other for _, other in games.values()) - played
-        distance = wilson(won, played)[0] - wilson(others_won, others_played)[1]
+        distance = wilson(won, played)[0] - wilson(all_won - won, all_played - played)[1]
         if distance > gap:
             favourite, gap = name, distance
     won, played = games[favourite]
-    total_won = sum(other for other, _ in games.values()) - won
-    total = sum(other for _, other in games.values()) - played
+    others = all_played - played
     text = (
-        f"it wins {won} of {played} games against {favourite}, and {total_won} of {total} against "
-        f"{len(games) - 1} others"
+        f"it wins {won} of {played} games against {favourite}, and {all_won - won} of {others} "
+        f"against {len(games) - 1} others"
     )
     if gap > FAVOURITE:
         yield Finding(5, test, "sick", text, "overfit to an opponent")
-    elif played < 20 or total < 20:
-        yield Finding(5, test, "untested", f"{text}; play at least 20 games against each side")
+    elif min(played, others) < FEWEST_GAMES:
+        yield Finding(5, test, "untested", f"{text}; play {FEWEST_GAMES} against each side")
     else:
         yield Finding(5, test, "healthy", text)
 

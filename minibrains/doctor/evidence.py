@@ -1,4 +1,4 @@
-"""What the doctor looks at: arrays of a policy's decisions, of its network and of its data."""
+"""The evidence of the doctor: arrays of a policy's decisions, of its network and of its data."""
 
 from __future__ import annotations
 
@@ -130,8 +130,8 @@ class Evidence:
     probes: tuple[InputProbe, ...] = ()
     parts: tuple[Part, ...] = ()
     differences: tuple[str, ...] | None = None
-    """How the nodes that feed it differ from those of its training, a phrase each; None: unknown,
-    because its brain does not say."""
+    """The differences of the nodes that feed it from those of its training, a phrase each; None:
+    unknown, because its brain does not say."""
     games: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Games won and played, by opponent."""
 

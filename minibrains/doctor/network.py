@@ -1,4 +1,4 @@
-"""What a policy's network does with changed inputs, and which of its parts get a gradient."""
+"""A policy's network: its answers to changed inputs, and the parts that get a gradient."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Network:
         """
         import torch
 
-        largest = {name: torch.zeros(len(rows)) for name, rows in self._units().items()}
+        largest = self._units()
         used: set[str] = set()
         generator = torch.Generator().manual_seed(0)
         for row in range(_moments(inputs)):
@@ -112,7 +112,7 @@ class Network:
                     if len(slopes) == len(largest[name]):
                         largest[name] = torch.maximum(largest[name], slopes)
         self._module.zero_grad(set_to_none=True)
-        everywhere = max((float(slopes.max()) for slopes in largest.values()), default=0.0)
+        everywhere = float(torch.cat(list(largest.values())).max())
         parts: list[Part] = []
         for name, slopes in largest.items():
             if name in used:
@@ -137,17 +137,19 @@ class Network:
         parts: list[tuple[str, nn.Module]] = []
         for node in self._module.nodes:
             for name, module in self._module.network(node).named_modules():
-                own = any(True for _ in module.parameters(recurse=False))
+                own = list(module.parameters(recurse=False))
                 if own and not isinstance(module, nn.Embedding):
                     parts.append((f"{node}.{name}".rstrip("."), module))
         return parts
 
     def _units(self) -> dict[str, torch.Tensor]:
-        """Return a parameter of each part that has a row for each of its units."""
+        """Return a zero for each unit of each part: for each row of its longest parameter."""
+        import torch
+
         units: dict[str, torch.Tensor] = {}
         for name, module in self._named_parts():
-            parameters = list(module.parameters(recurse=False))
-            units[name] = max(parameters, key=len)
+            rows = [len(torch.atleast_1d(own)) for own in module.parameters(recurse=False)]
+            units[name] = torch.zeros(max(rows))
         return units
 
 
@@ -171,4 +173,7 @@ def _largest_change(before: np.ndarray, after: np.ndarray) -> np.ndarray:
 
 def _by_unit(gradient: torch.Tensor) -> torch.Tensor:
     """Return the largest absolute gradient of each row."""
+    import torch
+
+    gradient = torch.atleast_1d(gradient)
     return gradient.abs().reshape(len(gradient), -1).amax(dim=1)

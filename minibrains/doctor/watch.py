@@ -83,7 +83,7 @@ class Watch(Hook):
         self.logits: list[np.ndarray] = []
         """float32 [outputs] of each decision."""
         self.choices: list[int] = []
-        """What the sampler chose in each decision; empty if there is no sampler."""
+        """The choice of the sampler in each decision; empty if there is no sampler."""
         self.moments: list[Moment] = []
         """The decisions that were most likely to press."""
         self.states: Counter[float] = Counter()
@@ -93,7 +93,7 @@ class Watch(Hook):
         self.games: dict[str, list[bool]] = defaultdict(list)
         """The victories by the name of the state that each episode began from."""
         self._names = {f"{link.node}/{link.socket}": link for link in region.inputs}
-        self._inputs: dict[str, list[np.ndarray]] = {name: [] for name in self._names}
+        self._inputs: dict[str, list[np.ndarray]] = defaultdict(list)
         self._visits = -1
 
     @property

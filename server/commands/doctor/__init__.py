@@ -204,7 +204,8 @@ def _buttons_of(table: ActionTable) -> Buttons:
     for action in range(len(table.names)):
         rows = table.rows[table.starts[action] : table.starts[action + 1]]
         presses[action] = np.any(rows[:, columns], axis=0)
-    return Buttons(names=tuple(table.buttons[column] for column in columns), presses=presses)
+    names = tuple(table.buttons[column] for column in columns)
+    return Buttons(names=names, presses=presses)
 
 
 def _brains(graph: Graph) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""What a policy was trained on: the nodes before it, and the samples of a data set."""
+"""The training of a policy: the nodes before it, and the samples of a data set."""
 
 from __future__ import annotations
 
@@ -106,7 +106,8 @@ def _shown(
     assert graph.region is not None
     (link,) = graph.region.inputs
     frames = joined.frames(rows).astype(np.float32) / np.float32(255)
-    inputs = {f"{link.node}/{link.socket}": frames}
+    name = f"{link.node}/{link.socket}"
+    inputs = {name: frames}
     answers = network.answer(inputs)
     taught = np.eye(labels.shape[1], dtype=bool)[joined.labels[rows]]
     return Demonstrations(
@@ -114,7 +115,7 @@ def _shown(
         asked=taught,
         logits=answers,
         shuffled=network.answer_shuffled(inputs, rng),
-        inputs={name: ChannelFigures.of(values) for name, values in inputs.items()},
+        inputs={name: ChannelFigures.of(frames)},
     )
 
 
