@@ -148,7 +148,7 @@ class Network:
 
         units: dict[str, torch.Tensor] = {}
         for name, module in self._named_parts():
-            rows = [len(torch.atleast_1d(own)) for own in module.parameters(recurse=False)]
+            rows = [_unit_count(own) for own in module.parameters(recurse=False)]
             units[name] = torch.zeros(max(rows))
         return units
 
@@ -173,7 +173,11 @@ def _largest_change(before: np.ndarray, after: np.ndarray) -> np.ndarray:
 
 def _by_unit(gradient: torch.Tensor) -> torch.Tensor:
     """Return the largest absolute gradient of each row."""
-    import torch
+    return gradient.abs().reshape(_unit_count(gradient), -1).amax(dim=1)
 
-    gradient = torch.atleast_1d(gradient)
-    return gradient.abs().reshape(len(gradient), -1).amax(dim=1)
+
+def _unit_count(parameter: torch.Tensor) -> int:
+    """Return the number of rows of a parameter; a single number is one."""
+    if parameter.ndim:
+        return len(parameter)
+    return 1

@@ -69,10 +69,10 @@ def doctor(minibrains: Command) -> Doctor:
 
 def _plant(path: Path, change: Callable[[Weights], None]) -> Path:
     """Save the shipped brain with changed weights."""
-    shipped = VectorPolicyBrain.load(ROOT / "models/vector_policy/duel.safetensors")
-    weights = {name: np.array(tensor) for name, tensor in shipped.tensors.items()}
+    original = VectorPolicyBrain.load(ROOT / "models/vector_policy/duel.safetensors")
+    weights = {name: np.array(tensor) for name, tensor in original.tensors.items()}
     change(weights)
-    brain = VectorPolicyBrain(weights, **shipped.config)
+    brain = VectorPolicyBrain(weights, **original.config)
     brain.save(path, title="Sick", made_by="a test", environment={"workflow": "duel_vector"})
     return path
 
@@ -149,11 +149,11 @@ def test_an_untrained_network_is_called_nearly_uniform(doctor: Doctor) -> None:
 def test_another_encoding_than_that_of_the_training_is_shown_as_a_difference(
     doctor: Doctor, tmp_path: Path
 ) -> None:
-    shipped = FightVectorBrain.load(ROOT / "models/fight_vector/duel.safetensors")
-    names = list(shipped.names)
+    original = FightVectorBrain.load(ROOT / "models/fight_vector/duel.safetensors")
+    names = list(original.names)
     names[0], names[1] = names[1], names[0]
     other = tmp_path / "other.safetensors"
-    FightVectorBrain(dict(shipped.tensors), names=tuple(names)).save(
+    FightVectorBrain(dict(original.tensors), names=tuple(names)).save(
         other, title="Other", made_by="a test"
     )
     brain = "vector_policy/duel.safetensors"
