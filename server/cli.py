@@ -212,6 +212,34 @@ def parser() -> argparse.ArgumentParser:
     )
     evaluate.set_defaults(module="evaluate")
 
+    doctor = commands.add_parser(
+        "doctor", help="find out what is wrong with a policy that plays badly",
+        parents=[workflow, packs, as_json],
+    )  # fmt: skip
+    doctor.add_argument(
+        "--node",
+        metavar="NODE",
+        action="append",
+        required=True,
+        help="the policy, which gives out logits; several times for one of several nodes",
+    )
+    doctor.add_argument("--data", metavar="NAME", help="your data set that it learned from")
+    doctor.add_argument(
+        "--variable", metavar="NAME", help="count the values of this variable of the game"
+    )
+    doctor.add_argument(
+        "--episodes",
+        metavar="N",
+        type=_count,
+        help="number of episodes (default: until there are 500 decisions)",
+    )
+    doctor.add_argument("--ticks", metavar="N", type=_count, help="end an episode after N ticks")
+    doctor.add_argument("--seed", metavar="S", type=_seed, help="seed of all randomness")
+    doctor.add_argument(
+        "--runs", metavar="DIR", default="runs", help="folder for run folders (default runs)"
+    )
+    doctor.set_defaults(module="doctor")
+
     serve = commands.add_parser(
         "serve",
         help="start the editor and the service that runs workflows",

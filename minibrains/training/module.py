@@ -49,6 +49,11 @@ class RegionModule(nn.Module):
             }
             self._sources[name] = [linked.get(socket) for socket in node.schema.inputs]
 
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The ids of the nodes, in the order in which they run."""
+        return tuple(self._nodes)
+
     def network(self, node: str) -> nn.Module:
         """Return the network of a node."""
         return self._networks[_key(node)]

@@ -18,7 +18,7 @@ FLOORS = [
     {"minibrains.engine"},
     {"minibrains.tape"},
     {"minibrains.run"},
-    {"minibrains.evaluation", "minibrains.sharing", "minibrains.training"},
+    {"minibrains.doctor", "minibrains.evaluation", "minibrains.sharing", "minibrains.training"},
     {"server"},
 ]
 """From the lowest to the highest, each named by the longest prefix of its modules; `minibrains` is

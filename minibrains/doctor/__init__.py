@@ -1,0 +1,1 @@
+"""The policy doctor: what is wrong with a policy that plays badly, found by statistical tests."""

@@ -1,0 +1,297 @@
+"""Watch: a hook that remembers what a policy is shown in play, its logits and its choices."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from minibrains.doctor.evidence import Buttons, strike_probabilities
+from minibrains.engine.steps import UNSET
+from minibrains.errors import MinibrainsError
+from minibrains.graph.check import Graph
+from minibrains.graph.region import Region
+from minibrains.graph.registry import Registry
+from minibrains.graph.workflow import Link, Workflow
+from minibrains.hooks import Budget, Hook
+from minibrains.run.episode import EpisodeResult
+
+if TYPE_CHECKING:
+    from minibrains.run.run import Run
+
+MOMENTS: Final = 256
+"""Largest number of decisions of which the inputs are kept; a random selection of all."""
+FEWEST_MOMENTS: Final = 32
+"""So many are kept even if they are large."""
+LARGEST: Final = 128 << 20
+"""Bytes that the inputs should not exceed."""
+SHOWN: Final = 6
+"""Number of frames that are kept of those decisions that are most likely to press."""
+
+
+class Moment(NamedTuple):
+    """A decision with the game's screen."""
+
+    probability: float
+    """That it presses a button, 0 to 1."""
+    number: int
+    """The number of the decision in the run, from 0."""
+    episode: int
+    tick: int
+    choice: int
+    """The index of the most likely output."""
+    strike: int
+    """The index of the most likely one that presses."""
+    frame: np.ndarray
+    """uint8 [h, w, 3]: the screen one tick later."""
+
+
+class Sampler(NamedTuple):
+    """The node that chooses by a policy's logits."""
+
+    node: str
+    output: str
+    """Its output that is the choice."""
+
+
+class Watch(Hook):
+    """Remembers the decisions of a policy while it plays.
+
+    It adds a Reroute to the workflow that reads what the sampler chooses, which changes no game.
+    """
+
+    def __init__(
+        self, region: Region, logits: Link, buttons: Buttons, variable: str | None, seed: int
+    ) -> None:
+        """Prepare to watch.
+
+        Args:
+            region: The nodes of the policy.
+            logits: Their output that is the policy's answer: one action is chosen by it.
+            buttons: The buttons that the actions press.
+            variable: A variable of the game whose values are counted on each tick; None: none.
+            seed: Chooses the decisions of which the inputs are kept.
+        """
+        self._region, self._link, self._variable = region, logits, variable
+        self._buttons = buttons
+        self._rng = np.random.default_rng(seed)
+        self.sampler: Sampler | None = None
+        """The node that chooses an action; None: there is none, and the best one is meant."""
+        self.logits: list[np.ndarray] = []
+        """float32 [outputs] of each decision."""
+        self.choices: list[int] = []
+        """The choice of the sampler in each decision; empty if there is no sampler."""
+        self.moments: list[Moment] = []
+        """The decisions that were most likely to press."""
+        self.states: Counter[float] = Counter()
+        """Number of ticks on which the variable had each value."""
+        self.pads: Counter[tuple[str, ...]] = Counter()
+        """Number of ticks on which the console was given these buttons."""
+        self.games: dict[str, list[bool]] = defaultdict(list)
+        """The victories by the name of the state that each episode began from."""
+        self._names = {f"{link.node}/{link.socket}": link for link in region.inputs}
+        self._inputs: dict[str, list[np.ndarray]] = defaultdict(list)
+        self._visits = -1
+
+    @property
+    def inputs(self) -> dict[str, np.ndarray]:
+        """The inputs of a random selection of decisions: [n, …] by "node/socket"."""
+        return {name: np.stack(values) for name, values in self._inputs.items() if values}
+
+    def prepare(self, workflow: Workflow, registry: Registry) -> Workflow:
+        """Add a node that reads the sampler's choice."""
+        self.sampler = _find_sampler(workflow, registry, self._link)
+        if self.sampler is None:
+            return workflow
+        reader = "doctor"
+        while reader in workflow.nodes:
+            reader += "_"
+        link = f"{self.sampler.node}.{self.sampler.output}"
+        return workflow.with_node(reader, {"type": "Reroute@1", "in": {"value": link}})
+
+    def after_open(self, run: Run) -> None:
+        """Find the steps and slots to look at. Raises MinibrainsError."""
+        graph = run.engine.plan.graph
+        execution = run.engine.execution
+        steps = zip(execution.roles, execution.owners, strict=True)
+        self._step = next(
+            index for index, step in enumerate(steps) if step == ("tick", self._link.node)
+        )
+        self._pad = _pad_link(graph)
+        self._console = _console(graph)
+        if self._variable is not None and self._console is None:
+            raise MinibrainsError(
+                f"no node has the variable {self._variable!r}; expected a console in the workflow"
+            )
+
+    def before_episode(self, run: Run, index: int) -> None:
+        self._episode, self._tick = index, 0
+        self._visits = self._ran(run)
+
+    def between_ticks(self, run: Run) -> Budget:
+        """Look whether the policy has just decided, and remember that."""
+        self._look(run)
+        return Budget(ticks=1)
+
+    def after_episode(self, run: Run, episode: EpisodeResult) -> None:
+        if episode.ended != "failed":
+            self._look(run)
+        if episode.won is not None:
+            start = episode.row.get("start") or {}
+            self.games[_opponent(start.get("state") or "")].append(episode.won)
+
+    # -- one tick
+
+    def _look(self, run: Run) -> None:
+        """Look at the tick that is over, once."""
+        if run.engine.tick == self._tick:
+            return
+        self._tick = run.engine.tick
+        if self._variable is not None:
+            self._count_state(run)
+        if self._pad is not None:
+            pad = _delivered(run, self._pad)
+            self.pads[tuple(sorted(pad or ()))] += 1
+        visits = self._ran(run)
+        if visits == self._visits:
+            return
+        self._visits = visits
+        logits = _delivered(run, self._link)
+        if logits is None:
+            raise MinibrainsError(
+                f"{self._link} is not kept, because nothing reads it as its last value; expected "
+                "a sampler that reads it"
+            )
+        self.logits.append(np.array(logits, np.float32))
+        if self.sampler is not None:
+            choice = _delivered(run, Link(self.sampler.node, self.sampler.output))
+            self.choices.append(int(choice))
+        self._keep_inputs(run)
+        self._keep_frame(run)
+
+    def _ran(self, run: Run) -> int:
+        execution = run.engine.execution
+        return int(execution.visits[self._step] - execution.skipped[self._step])
+
+    def _count_state(self, run: Run) -> None:
+        variables = run.peek(f"{self._console}.variables")
+        if not isinstance(variables, Mapping) or self._variable not in variables:
+            known = ", ".join(sorted(variables or ()))
+            raise MinibrainsError(
+                f"the game has no variable {self._variable!r}; expected one of {known}"
+            )
+        self.states[variables[self._variable]] += 1
+
+    def _keep_inputs(self, run: Run) -> None:
+        """Keep the inputs of a random selection of all decisions so far (reservoir sampling)."""
+        number = len(self.logits) - 1
+        values = {name: _delivered(run, link) for name, link in self._names.items()}
+        size = sum(np.asarray(value).nbytes for value in values.values())
+        room = max(FEWEST_MOMENTS, min(MOMENTS, LARGEST // max(size, 1)))
+        place = number
+        if number >= room:
+            place = int(self._rng.integers(number + 1))
+        if place >= room:
+            return
+        for name, value in values.items():
+            kept = self._inputs[name]
+            if place == len(kept):
+                kept.append(np.array(value))
+            else:
+                kept[place] = np.array(value)
+
+    def _keep_frame(self, run: Run) -> None:
+        """Keep the screen if this decision is one of those that are most likely to press."""
+        if self._console is None:
+            return
+        logits = self.logits[-1][None]
+        probability = float(strike_probabilities("actions", logits, self._buttons)[0])
+        if len(self.moments) == SHOWN and probability <= self.moments[0].probability:
+            return
+        frame: Any = run.peek(f"{self._console}.frame")
+        if not isinstance(frame, np.ndarray):
+            return
+        striking = np.where(self._buttons.strikes, logits[0], -np.inf)
+        moment = Moment(
+            probability=probability,
+            number=len(self.logits) - 1,
+            episode=self._episode,
+            tick=run.engine.tick - 1,
+            choice=int(logits[0].argmax()),
+            strike=int(striking.argmax()),
+            frame=frame.copy(),
+        )
+        heapq.heappush(self.moments, moment)
+        if len(self.moments) > SHOWN:
+            heapq.heappop(self.moments)
+
+
+def find_logits(graph: Graph) -> Link:
+    """Return the output of a graph's region that is the policy's answer.
+
+    Raises MinibrainsError unless exactly one of its outputs that is read carries logits.
+    """
+    assert graph.region is not None
+    found: list[Link] = []
+    for link in graph.region.outputs:
+        kind = graph.nodes[link.node].cls.schema.outputs[link.socket].kind
+        if any(option.name == "logits" for option in kind.options):
+            found.append(link)
+    if len(found) != 1:
+        nodes = ", ".join(graph.region.nodes)
+        raise MinibrainsError(
+            f"{nodes} has {len(found)} outputs with logits that other nodes read; expected one, as "
+            "PolicyHead and VectorPolicy have; name the nodes of one policy"
+        )
+    return found[0]
+
+
+def _find_sampler(workflow: Workflow, registry: Registry, logits: Link) -> Sampler | None:
+    """Return the first node that reads the logits and has an output that is an action."""
+    for name, entry in workflow.nodes.items():
+        cls = registry.get(entry.type)
+        reads = any(logits in links for links in entry.inputs.values())
+        if cls is None or not reads or entry.mode != "run":
+            continue
+        for output in cls.schema.outputs.values():
+            if any(option.name == "action" for option in output.kind.options):
+                return Sampler(name, output.name)
+    return None
+
+
+def _console(graph: Graph) -> str | None:
+    """Return the node that ends episodes and has variables, if there is one."""
+    for name, node in graph.nodes.items():
+        if node.cls.terminal is not None and "variables" in node.cls.schema.outputs:
+            return name
+    return None
+
+
+def _pad_link(graph: Graph) -> Link | None:
+    """Return the output that holds the buttons of the first pad."""
+    console = _console(graph)
+    for edge in graph.edges:
+        if edge.target == console and edge.input.name == "pad1":
+            return Link(edge.source, edge.output.name)
+    return None
+
+
+def _delivered(run: Run, link: Link) -> Any:
+    """Return the value that was delivered last on a link; None: nothing, or it is not kept.
+
+    Unlike `Run.peek`, it is of the tick that is over, for registers as well.
+    """
+    execution = run.engine.execution
+    for use in ("last", "last_or_none"):
+        slot = execution.output_slots.get((link.node, link.socket, use))
+        if slot is not None and execution.values[slot] is not UNSET:
+            return execution.values[slot]
+    return None
+
+
+def _opponent(state: str) -> str:
+    """Return what a state's name has after the last dot: the match-up, without the level."""
+    return state.rpartition(".")[2]

@@ -1,0 +1,186 @@
+"""The training of a policy: the nodes before it, and the samples of a data set."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from minibrains.doctor.encoding import Encoding, find_encoding
+from minibrains.doctor.evidence import ChannelFigures, Demonstrations
+from minibrains.doctor.network import Network
+from minibrains.errors import MinibrainsError
+from minibrains.graph.check import CheckedNode, Graph
+from minibrains.run.spec import RunSpec
+from nodes.learning.data_set import DataSet, EpisodeInfo, load_arrow
+from nodes.learning.lessons import Eyes, EyesParts, Job, Lesson, Lessons, look
+from nodes.vision.fighters import FighterColors, FighterMask
+
+LABELLED: Final = 40
+"""Largest number of episodes of a data set whose labels are counted; a random selection."""
+EPISODES: Final = 4
+"""Number of these whose pictures are looked at."""
+SAMPLES: Final = 512
+"""Number of samples that the policy is asked about."""
+
+
+def find_trained_encoding(graph: Graph) -> Encoding | None:
+    """Return the settings of the nodes before a policy when it was trained.
+
+    ClonePolicy writes into the header of a brain how it looked at the data set, and TrainPPO the
+    workflow that was played.
+
+    Returns:
+        The encoding; None if the brain does not say, or the workflow is not there.
+    """
+    for node in _policy_nodes(graph):
+        if node.header is None:
+            continue
+        if "eyes" in node.header.metadata:
+            return _encoding_of_eyes(json.loads(node.header.metadata["eyes"]))
+        if "environment" in node.header.metadata:
+            return _encoding_of_workflow(
+                json.loads(node.header.metadata["environment"])["workflow"], node
+            )
+    return None
+
+
+def read_demonstrations(
+    name: str,
+    graph: Graph,
+    network: Network,
+    actions: tuple[str, ...],
+    rng: np.random.Generator,
+) -> Demonstrations:
+    """Read the labels of a data set, and show some of its samples to the policy if possible.
+
+    Args:
+        name: The user's data set.
+        graph: The workflow with the policy as its region.
+        network: The policy's network.
+        actions: The names of its actions.
+        rng: Chooses the samples.
+
+    Raises:
+        MinibrainsError: There is no such data set, or it has other actions.
+    """
+    load_arrow()
+    data = DataSet.named(name)
+    found = data.episodes(actions=actions)
+    infos: list[EpisodeInfo] = []
+    for number in rng.permutation(len(found))[:LABELLED]:
+        infos.append(found[number])
+    columns: list[np.ndarray] = []
+    for info in infos:
+        samples = data.read(info)
+        columns.append(samples.actions[samples.actionable != 0])
+    labels = np.eye(len(actions), dtype=bool)[np.concatenate(columns)]
+    if not len(labels):
+        raise MinibrainsError(
+            f"the data set {name} has no sample in which an action has an effect; expected "
+            "actionable to be linked where the data was collected"
+        )
+    eyes = _find_eyes(graph)
+    if eyes is None:
+        return Demonstrations(labels=labels)
+    return _shown(data, infos, labels, eyes, graph, network, rng)
+
+
+def _shown(
+    data: DataSet,
+    infos: list[EpisodeInfo],
+    labels: np.ndarray,
+    eyes: Eyes,
+    graph: Graph,
+    network: Network,
+    rng: np.random.Generator,
+) -> Demonstrations:
+    """Look at some episodes as the training did, and ask the policy about them."""
+    lessons: list[Lesson] = []
+    for info in infos[:EPISODES]:
+        lessons.append(look(Job(data.folder, info, EyesParts.of(eyes), ())))
+    joined = Lessons(eyes, lessons)
+    rows = rng.choice(len(joined), min(SAMPLES, len(joined)), replace=False)
+    assert graph.region is not None
+    (link,) = graph.region.inputs
+    frames = joined.frames(rows).astype(np.float32) / np.float32(255)
+    name = f"{link.node}/{link.socket}"
+    inputs = {name: frames}
+    answers = network.answer(inputs)
+    taught = np.eye(labels.shape[1], dtype=bool)[joined.labels[rows]]
+    return Demonstrations(
+        labels=labels,
+        asked=taught,
+        logits=answers,
+        shuffled=network.answer_shuffled(inputs, rng),
+        inputs={name: ChannelFigures.of(frames)},
+    )
+
+
+def _find_eyes(graph: Graph) -> Eyes | None:
+    """Return the way from a picture of a data set to what the policy was shown in training.
+
+    None: its brain does not say, or the FighterMask has other colours now.
+    """
+    assert graph.region is not None
+    metadata: Mapping[str, str] = {}
+    for node in _policy_nodes(graph):
+        if node.header is not None and "eyes" in node.header.metadata:
+            metadata = node.header.metadata
+    if not metadata or len(graph.region.inputs) != 1:
+        return None
+    settings = json.loads(metadata["eyes"])
+    for node in graph.nodes.values():
+        if not issubclass(node.cls, FighterMask) or node.brain is None:
+            continue
+        if node.brain_sha256 == settings["fighter_colors_sha256"]:
+            return Eyes(
+                FighterColors.load(node.brain),
+                settings["turn"],
+                settings["pictures"],
+                tuple(settings["center"]),
+                tuple(settings["box"]),
+                tuple(settings["size"]),
+            )
+    return None
+
+
+def _encoding_of_eyes(settings: Mapping[str, Any]) -> Encoding:
+    left, top, box_width, box_height = settings["box"]
+    width, height = settings["size"]
+    center: Mapping[str, Any] | None = None
+    if settings["center"]:
+        column, strip = settings["center"]
+        center = {"column": column, "strip": strip}
+    mask = {"turn": settings["turn"], "brain": settings["fighter_colors_sha256"]}
+    if not mask["brain"]:
+        del mask["brain"]
+    return {
+        "FighterMask": mask,
+        "CenterMasks": center,
+        "Crop": {"left": left, "top": top, "width": box_width, "height": box_height},
+        "Resize": {"width": width, "height": height},
+    }
+
+
+def _encoding_of_workflow(name: str, policy: CheckedNode) -> Encoding | None:
+    """Return the encoding of a workflow in which a policy was trained; None: it is not there."""
+    spec = RunSpec(name)
+    registry, _ = spec.load_node_types()
+    try:
+        graph = spec.check(spec.load_workflow(), registry)
+    except MinibrainsError:
+        return None
+    for candidate, node in graph.nodes.items():
+        if node.cls.__name__ == policy.cls.__name__:
+            trained = graph.with_region([candidate], None)
+            assert trained.region is not None
+            return find_encoding(trained, trained.region)
+    return None
+
+
+def _policy_nodes(graph: Graph) -> list[CheckedNode]:
+    assert graph.region is not None
+    return [graph.nodes[name] for name in graph.region.nodes]
