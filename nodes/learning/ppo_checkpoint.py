@@ -10,6 +10,7 @@ import numpy as np
 
 from minibrains.errors import MinibrainsError
 from nodes.learning import checkpoint
+from nodes.learning.ppo_evaluation import Evaluations
 from nodes.learning.ppo_figures import Figures
 
 if TYPE_CHECKING:
@@ -18,7 +19,13 @@ if TYPE_CHECKING:
     from minibrains.training.games import Games
 
 
-def pack(model: PPO, games: Games, figures: Figures, about: Mapping[str, Any]) -> bytes:
+def pack(
+    model: PPO,
+    games: Games,
+    figures: Figures,
+    evaluations: Evaluations,
+    about: Mapping[str, Any],
+) -> bytes:
     """Return a whole training between two updates, as a safetensors file.
 
     The moments of the games are stored as the actions that lead to them.
@@ -27,6 +34,7 @@ def pack(model: PPO, games: Games, figures: Figures, about: Mapping[str, Any]) -
         model: The model, whose policy is a RegionPolicy.
         games: The games that it plays.
         figures: What was counted so far.
+        evaluations: The evaluations so far.
         about: What the training depends on; JSON.
     """
     import torch
@@ -39,6 +47,7 @@ def pack(model: PPO, games: Games, figures: Figures, about: Mapping[str, Any]) -
             "torch": torch.get_rng_state(),
             "numpy": torch.from_numpy(np.array(keys).astype(np.int64)),
         },
+        "best": evaluations.best_weights,
     }
     rest = {
         "decisions": model.num_timesteps,
@@ -46,6 +55,7 @@ def pack(model: PPO, games: Games, figures: Figures, about: Mapping[str, Any]) -
         "moments": games.moments(),
         "starts": np.asarray(model._last_episode_starts).tolist(),
         "figures": figures.state(),
+        "evaluations": evaluations.state(),
     }
     metadata = {
         "about": json.dumps(about),
@@ -56,7 +66,12 @@ def pack(model: PPO, games: Games, figures: Figures, about: Mapping[str, Any]) -
 
 
 def unpack(
-    data: bytes, model: PPO, games: Games, figures: Figures, about: Mapping[str, Any]
+    data: bytes,
+    model: PPO,
+    games: Games,
+    figures: Figures,
+    evaluations: Evaluations,
+    about: Mapping[str, Any],
 ) -> None:
     """Go on from what `pack` has returned.
 
@@ -82,6 +97,8 @@ def unpack(
     checkpoint.load_optimizer(model.policy.optimizer, parts.get("optimizer", {}))
     model.num_timesteps = rest["decisions"]
     figures.load_state(rest["figures"])
+    if "evaluations" in rest:
+        evaluations.load_state(rest["evaluations"], parts.get("best", {}))
 
     kind, place, has_gauss, gauss = rest["numpy"]
     keys = parts["random"]["numpy"].numpy().astype(np.uint32)

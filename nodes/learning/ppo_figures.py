@@ -89,10 +89,12 @@ class Figures:
         for name, column in self.behavior_curves.items():
             column.append(float(point[name]))
 
-    def latest(self) -> dict[str, float]:
-        """Return the last point of each curve; no rewards and wins while no episode is over."""
-        latest = {name: column[-1] for name, column in self.curves.items()}
-        return {name: value for name, value in latest.items() if np.isfinite(value)}
+    def at(self, update: int) -> dict[str, float]:
+        """Return the point of each curve after an update, from 1; no rewards and wins while no
+        episode is over.
+        """
+        point = {name: column[update - 1] for name, column in self.curves.items()}
+        return {name: value for name, value in point.items() if np.isfinite(value)}
 
     def change_stage(self, stages: int, rise: float, fall: float) -> bool:
         """Go to the next stage of a curriculum, or to the one before; return whether it changed.

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from stable_baselines3.common.monitor import load_results
 
-from minibrains import Episode, MinibrainsError
+from minibrains import Episode, MinibrainsError, Run, RunSpec
 from minibrains.brain_file import read_header
 from minibrains.testing import ScratchHost, opened
 from nodes.learning.ppo import TrainPPO
@@ -61,9 +61,9 @@ def train(node: TrainPPO, tmp_path: Path, updates: int = 1000) -> ScratchHost:
     return host
 
 
-def table(home: Path, name: str = "walker") -> dict[str, np.ndarray]:
-    """Return the columns of updates.csv."""
-    head, *lines = (home / "training" / name / "updates.csv").read_text().splitlines()
+def table(home: Path, name: str = "walker", file: str = "updates.csv") -> dict[str, np.ndarray]:
+    """Return the columns of a table of a training."""
+    head, *lines = (home / "training" / name / file).read_text().splitlines()
     rows = np.array([line.split(",") for line in lines], float)
     return dict(zip(head.split(","), rows.T, strict=True))
 
@@ -86,7 +86,7 @@ def test_it_learns_to_walk_to_the_right(walk: str, home: Path, tmp_path: Path) -
     assert len(monitor) == 4 * 96 * 8 // 24
     assert set(monitor["l"]) == {24}
     behavior = (home / "training/walker/behavior_metrics.csv").read_text().splitlines()
-    assert behavior[0] == "decisions,won,ticks"
+    assert behavior[0] == "decisions,won,ticks,reward"
 
     path = home / "models/vector_policy/walker.safetensors"
     assert host.facts["policy"] == str(path)
@@ -215,6 +215,118 @@ def test_settings_that_make_no_update_are_refused(walk: str) -> None:
         make(walk, processes=5).check()
 
 
+# -- evaluations -----------------------------------------------------------------------------------
+
+EVALUATED: dict[str, Any] = {
+    "evaluation_episodes": 6,
+    "evaluation_widgets": {"console.states": ["validation/Level1.*"]},
+}
+
+
+def test_an_evaluation_plays_the_episodes_of_a_run(walk: str, home: Path, tmp_path: Path) -> None:
+    train(make(walk, seed=5, **EVALUATED), tmp_path, updates=4)
+    evaluations = table(home, file="evaluations.csv")
+    assert evaluations["update"].tolist() == [2, 4]
+    assert evaluations["decisions"].tolist() == [2 * 4 * 96, 4 * 4 * 96]
+
+    for update, reward in zip((2, 4), evaluations["reward"], strict=True):
+        spec = RunSpec(
+            walk,
+            episodes=6,
+            seed=5,
+            widgets=EVALUATED["evaluation_widgets"],
+            brains={"head": home / f"training/walker/update-{update:06d}/head.safetensors"},
+        )
+        with Run(spec) as run:
+            rewards = [episode.row["reward"] for episode in run]
+        assert np.mean(rewards) == pytest.approx(reward, abs=1e-4)
+
+
+def test_a_training_is_the_same_with_evaluations(walk: str, home: Path, tmp_path: Path) -> None:
+    few = {"decisions": 4 * 90 * 4, "steps": 90, "batch": 90}
+    without = train(make(walk, name="without", **few), tmp_path)
+    evaluated = train(make(walk, name="evaluated", **few, **EVALUATED), tmp_path)
+    assert trained_weights(evaluated) == trained_weights(without)
+    for column, values in table(home, "without").items():
+        assert values.tolist() == table(home, "evaluated")[column].tolist()
+
+
+def test_the_best_evaluation_is_the_result(walk: str, home: Path, tmp_path: Path) -> None:
+    settings = {"save": "better", "checkpoint": 1, "rate": 0.05, **EVALUATED}
+    host = train(make(walk, **settings), tmp_path)
+    rewards = table(home, file="evaluations.csv")["reward"]
+    best = int(rewards.argmax()) + 1
+
+    records = np.maximum.accumulate(rewards)
+    better = [1, *(np.flatnonzero(np.diff(records) > 0) + 2)]
+    kept = sorted((home / "training/walker").glob("update-*"))
+    assert [int(folder.name.removeprefix("update-")) for folder in kept] == better
+
+    path = home / f"training/walker/update-{best:06d}/head.safetensors"
+    wanted = VectorPolicyBrain.load(path)
+    assert trained_weights(host) == {name: array.tolist() for name, array in wanted.tensors.items()}
+    metrics = json.loads(read_header(Path(host.facts["policy"])).metadata["metrics"])
+    assert metrics["evaluation_reward"] == pytest.approx(rewards.max(), abs=1e-6)
+    assert metrics["decisions"] == best * 4 * 96
+
+
+def test_it_ends_when_evaluations_get_no_better(walk: str, home: Path, tmp_path: Path) -> None:
+    settings = {"rate": 1e-12, "checkpoint": 1, "epochs": 1, "stop_after": 2, **EVALUATED}
+    host = train(make(walk, **settings), tmp_path)
+    assert table(home)["decisions"].tolist() == [4 * 96, 2 * 4 * 96, 3 * 4 * 96]
+    assert host.said[0] == (
+        "stopped after update 3: 2 evaluations were no better than that of 384 decisions"
+    )
+    assert Path(host.facts["policy"]).exists()
+
+
+class StoppedHost(ScratchHost):
+    """A host that stops the first evaluation."""
+
+    def progress(self, done: float, total: float | None = None, text: str = "") -> None:
+        self.stopping = text == "evaluation"
+
+
+def test_an_evaluation_that_was_stopped_is_made_up_for(
+    walk: str, home: Path, tmp_path: Path
+) -> None:
+    settings: dict[str, Any] = {"epochs": 1, "decisions": 4 * 96 * 4, **EVALUATED}
+    train(make(walk, name="whole", **settings), tmp_path)
+
+    node = make(walk, name="parts", **settings)
+    with opened(node, StoppedHost(tmp_path / "run")) as host:
+        node.reset(Episode(0, 0, "node"))
+        while not host.stopping:
+            node.latch()
+    train(make(walk, name="parts", **settings), tmp_path)
+    for file in ("updates.csv", "evaluations.csv"):
+        for column, values in table(home, "whole", file).items():
+            assert values.tolist() == table(home, "parts", file)[column].tolist()
+
+
+@pytest.mark.slow
+def test_games_of_an_emulator_are_evaluated_in_processes_of_their_own(
+    home: Path, tmp_path: Path
+) -> None:
+    settings: dict[str, Any] = {
+        "workflow": "airstriker_pixels",
+        "train": ("head",),
+        "name": "pilot",
+        "reward": "",
+        "environments": 1,
+        "steps": 32,
+        "batch": 16,
+        "epochs": 1,
+        "decisions": 64,
+        "checkpoint": 1,
+        "evaluation_episodes": 1,
+    }
+    with pytest.raises(MinibrainsError, match="a process can have only one emulator"):
+        train(make("", **settings), tmp_path)
+    train(make("", processes=1, **settings), tmp_path)
+    assert len(table(home, "pilot", "evaluations.csv")["reward"]) == 2
+
+
 # -- refusals --------------------------------------------------------------------------------------
 
 
@@ -249,6 +361,14 @@ def test_states_that_are_held_back_are_refused(walk: str, tmp_path: Path) -> Non
     settings = {"console.states": ["held_back/Level1.*"]}
     with pytest.raises(MinibrainsError, match="held back"):
         train(make(walk, widgets=settings), tmp_path, updates=1)
+    evaluated = {"evaluation_episodes": 2, "evaluation_widgets": settings}
+    with pytest.raises(MinibrainsError, match="held back"):
+        train(make(walk, **evaluated), tmp_path, updates=1)
+
+
+def test_stopping_early_needs_evaluations(walk: str) -> None:
+    with pytest.raises(MinibrainsError, match="there are no evaluations; set evaluation_episodes"):
+        make(walk, stop_after=3).check()
 
 
 def test_a_name_that_is_no_folder_is_refused(walk: str) -> None:
