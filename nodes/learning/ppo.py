@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import shutil
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from time import time
 from types import MappingProxyType
@@ -30,14 +30,24 @@ from minibrains.files import LineFile, home, write_atomic
 from minibrains.torch_node import compute_on_one_thread
 from nodes.learning import curves
 from nodes.learning.checkpoint import RESUME, check_training_name, resume
-from nodes.learning.ppo_checkpoint import pack, unpack
+from nodes.learning.ppo_checkpoint import pack, size_of, unpack
 from nodes.learning.ppo_evaluation import Evaluations
 from nodes.learning.ppo_figures import Figures
+from nodes.learning.ppo_memory import (
+    Size,
+    estimate,
+    estimate_games,
+    free_memory,
+    in_words,
+    is_out_of_memory,
+    out_of_memory,
+)
 
 if TYPE_CHECKING:
     from stable_baselines3 import PPO
 
     from minibrains.training.games import Games
+    from minibrains.training.module import RegionModule
 
 _FREE: Final = {
     "title", "license", "processes", "decisions", "checkpoint", "save", "most",
@@ -273,6 +283,9 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         self._monitor: LineFile | None = None
         self._events = curves.Events(self._folder / "events")
         self._preset = self._ppo_settings()
+        decisions = self._preset.steps * self.environments
+        self._wanted = Size(min(self._preset.batch, decisions), self.environments)
+        self._size = self._wanted
         self._boundary: bytes | None = None
         """The training at the end of the last update, if it is not in a checkpoint."""
 
@@ -370,19 +383,32 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
     # -- beginning ---------------------------------------------------------------------------------
 
     def _open_training(self, packed: bytes | None = None) -> None:
-        """Open the games, and make the networks.
+        """Open the games, and make the networks, as large as memory allows.
 
         Args:
             packed: A training to go on with; None: that of the last checkpoint, if there is one.
         """
+        gc.collect()  # a model that was too large refers to itself
         self._folder.mkdir(parents=True, exist_ok=True)
-        self._games = self._open_games(self.environments, self.widgets)
-        self._evaluations = self._open_evaluations()
-        self._figures = Figures(self.environments)
-        # last: opening games draws from the random numbers that the model begins with
+        path = self._folder / RESUME
+        if packed is not None:
+            self._read_size(packed)
+        elif path.exists():
+            resume(path, self._read_size)
+        self._fit_games()
+        while True:
+            # last: opening games draws from the random numbers that the model begins with
+            self._games = self._open_games(self._size.environments, self.widgets)
+            self._evaluations = self._open_evaluations()
+            environments = self._size.environments
+            self._fit_learning(self._games)
+            if self._size.environments == environments:
+                break
+            self._close_games()
+
+        self._figures = Figures(self._size.environments)
         model = self._make_model(self._games)
         self._about = self._dependencies()
-        path = self._folder / RESUME
         if packed is not None:
             self._unpack(packed, model)
         elif path.exists():
@@ -391,6 +417,51 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         self._monitor = self._open_monitor()
         self._events.begin(model.num_timesteps)
         self._model = model
+
+    def _read_size(self, data: bytes) -> None:
+        """Take over what was lowered when a training was packed. Raises ValueError."""
+        self._size = self._size.at_most(size_of(data) or self._wanted)
+
+    def _fit_games(self) -> None:
+        """Lower the number of games until they fit what is free."""
+        while True:
+            environments = self._size.environments
+            need = estimate_games(environments, min(self.processes, environments))
+            evaluated = min(environments, self.evaluation_episodes)
+            need += estimate_games(evaluated, min(self.processes, evaluated))
+            free = free_memory()
+            if need <= free:
+                return
+            reason = f"the games need about {in_words(need)}, and {in_words(free)} is free"
+            self._lower(reason, batch_first=False)
+
+    def _fit_learning(self, games: Games) -> None:
+        """Lower batch and number of games until all that comes beside the games fits what is free.
+
+        It says how much it is, if it is much.
+        """
+        network = self._make_network()
+        while True:
+            need = estimate(
+                network, games.observation_space, self._size, self._preset.steps, self.kl > 0
+            )
+            free = free_memory()
+            reason = f"{need} is needed beside the games, and {in_words(free)} is free"
+            if sum(need) <= free:
+                break
+            self._lower(reason, batch_first=need.rollouts + need.networks <= free)
+        if sum(need) > free / 2:
+            self._host.say(reason)
+
+    def _lower(self, reason: str, batch_first: bool = True) -> None:
+        """Go down to the next smaller size, and say so. Raises MinibrainsError if there is none."""
+        lower = self._size.lowered(batch_first)
+        if lower is None:
+            raise out_of_memory(reason, self._size)
+        self._size = lower
+        lowered = lower.difference(self._wanted)
+        self._host.say(f"not enough memory: {reason}; goes on with {lowered}")
+        self._host.record(lowered=lowered)
 
     def _pack(self) -> bytes:
         assert self._model is not None
@@ -406,7 +477,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         if not self.evaluation_episodes:
             return Evaluations(None, {})
         widgets = {**self.widgets, **self.evaluation_widgets}
-        games = self._open_games(min(self.environments, self.evaluation_episodes), widgets)
+        games = self._open_games(min(self._size.environments, self.evaluation_episodes), widgets)
         settings = {"seed": self.seed, "episodes": self.evaluation_episodes, "widgets": widgets}
         return Evaluations(games, json.loads(json.dumps(settings)))
 
@@ -461,12 +532,17 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
                 "processes and environments to the same number"
             ) from None
 
+    def _make_network(self) -> RegionModule:
+        """Return the network to begin with."""
+        from minibrains.training.module import region
+
+        return region(self.workflow, self.train, brains=dict(self.brains), packs=self._host.packs)
+
     def _make_model(self, games: Games) -> PPO:
         from gymnasium.spaces import Discrete
         from stable_baselines3 import PPO
         from stable_baselines3.common.logger import configure
 
-        from minibrains.training.module import region
         from minibrains.training.policy import RegionPolicy
 
         if not isinstance(games.action_space, Discrete):
@@ -480,7 +556,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
             games,
             learning_rate=lambda _: preset.rate * self._schedule(),
             n_steps=preset.steps,
-            batch_size=min(preset.batch, preset.steps * self.environments),
+            batch_size=min(self._size.batch, preset.steps * self._size.environments),
             n_epochs=preset.epochs,
             gamma=self.discount,
             gae_lambda=self.trace,
@@ -489,13 +565,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
             seed=self.seed,
             device="cpu",
             policy_kwargs={
-                "make_network": partial(
-                    region,
-                    self.workflow,
-                    self.train,
-                    brains=dict(self.brains),
-                    packs=self._host.packs,
-                ),
+                "make_network": self._make_network,
                 "entropy": preset.entropy,
                 "kl": self.kl,
             },
@@ -522,13 +592,28 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
     # -- an update ---------------------------------------------------------------------------------
 
     def _update(self, model: PPO) -> bool:
-        """Play and learn; return False if that was stopped."""
+        """Play and learn; return False if that was stopped, or will be tried again with less
+        memory.
+        """
+        try:
+            return self._play_and_learn(model)
+        except (MemoryError, RuntimeError) as error:
+            if not is_out_of_memory(error):
+                raise
+        # the error and all that it holds are gone here
+        self._lower(f"update {self._figures.updates + 1} did not fit")
+        if self._boundary is not None:
+            self._write_progress()
+        self._close_games()  # the next tick opens the training again
+        return False
+
+    def _play_and_learn(self, model: PPO) -> bool:
         policy: Any = model.policy
         policy.entropy = self._preset.entropy * self._schedule()
         policy.actor.requires_grad_(self._figures.updates >= self.critic_first)
         try:
             model.learn(
-                self._preset.steps * self.environments,
+                self._preset.steps * self._size.environments,
                 callback=self._on_decisions,
                 reset_num_timesteps=False,
                 log_interval=2,  # never: this call is one update

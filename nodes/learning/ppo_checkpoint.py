@@ -12,6 +12,7 @@ from minibrains.errors import MinibrainsError
 from nodes.learning import checkpoint
 from nodes.learning.ppo_evaluation import Evaluations
 from nodes.learning.ppo_figures import Figures
+from nodes.learning.ppo_memory import Size
 
 if TYPE_CHECKING:
     from stable_baselines3 import PPO
@@ -52,6 +53,7 @@ def pack(
     rest = {
         "decisions": model.num_timesteps,
         "numpy": [kind, place, has_gauss, gauss],
+        "size": Size(model.batch_size, games.num_envs),
         "moments": games.moments(),
         "starts": np.asarray(model._last_episode_starts).tolist(),
         "figures": figures.state(),
@@ -73,7 +75,7 @@ def unpack(
     evaluations: Evaluations,
     about: Mapping[str, Any],
 ) -> None:
-    """Go on from what `pack` has returned.
+    """Go on from what `pack` has returned; with fewer games, with the first of them.
 
     Raises:
         MinibrainsError: It was begun with other settings.
@@ -81,11 +83,7 @@ def unpack(
     """
     import torch
 
-    parts, metadata = checkpoint.unpack(data)
-    try:
-        before, rest = json.loads(metadata["about"]), json.loads(metadata["training"])
-    except KeyError as error:
-        raise ValueError(str(error)) from None
+    parts, before, rest = _read(data)
     for name, value in about.items():
         if before.get(name) != value:
             raise MinibrainsError(
@@ -105,5 +103,27 @@ def unpack(
     np.random.set_state((kind, keys, place, has_gauss, gauss))
     torch.set_rng_state(parts["random"]["torch"])
 
-    model._last_obs = games.go_to(rest["moments"])
-    model._last_episode_starts = np.array(rest["starts"], bool)
+    count = games.num_envs
+    model._last_obs = games.go_to(rest["moments"][:count])
+    model._last_episode_starts = np.array(rest["starts"][:count], bool)
+    figures.keep_games(count)
+
+
+def size_of(data: bytes) -> Size | None:
+    """Return the size of a training that `pack` has returned; None: it is not in there.
+
+    Raises ValueError if it cannot be read.
+    """
+    _, _, rest = _read(data)
+    if "size" not in rest:
+        return None
+    return Size(*rest["size"])
+
+
+def _read(data: bytes) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Return the tensors, what the training depends on, and the rest. Raises ValueError."""
+    parts, metadata = checkpoint.unpack(data)
+    try:
+        return parts, json.loads(metadata["about"]), json.loads(metadata["training"])
+    except KeyError as error:
+        raise ValueError(str(error)) from None

@@ -38,6 +38,11 @@ class Figures:
         self.behavior_curves: dict[str, list[float]] = {"decisions": [], "won": []}
         """The columns of behavior_metrics.csv: means of `behavior`."""
 
+    def keep_games(self, count: int) -> None:
+        """Forget the current episodes of all games but the first ones."""
+        del self.sums[count:]
+        del self.lengths[count:]
+
     def add(
         self,
         rewards: np.ndarray,

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
+import re
+import resource
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 from stable_baselines3.common.monitor import load_results
 
@@ -14,7 +19,7 @@ from minibrains import Episode, MinibrainsError, Run, RunSpec
 from minibrains.brain_file import read_header
 from minibrains.testing import ScratchHost, opened
 from nodes.learning.ppo import TrainPPO
-from nodes.policies.vector import VectorPolicyBrain
+from nodes.policies.vector import VectorPolicy, VectorPolicyBrain
 from tests.support.walking import write_walk
 
 
@@ -325,6 +330,77 @@ def test_games_of_an_emulator_are_evaluated_in_processes_of_their_own(
         train(make("", **settings), tmp_path)
     train(make("", processes=1, **settings), tmp_path)
     assert len(table(home, "pilot", "evaluations.csv")["reward"]) == 2
+
+
+DECISION = 2 * 21 * 4 + 32
+"""Bytes of a decision of `walk` in the rollouts: the observation twice, and eight numbers."""
+
+# -- memory ----------------------------------------------------------------------------------------
+
+
+def test_games_that_do_not_fit_are_fewer(walk: str, tmp_path: Path) -> None:
+    # rollouts of two games would take more memory than is free, and those of one most of it
+    steps = psutil.virtual_memory().available * 6 // 10 // DECISION
+    node = make(walk, environments=2, steps=steps, batch=64, decisions=2 * steps)
+    with opened(node, ScratchHost(tmp_path, stopping=True)) as host:
+        node.reset(Episode(0, 0, "node"))
+        node.latch()
+    assert len(host.said) == 2
+    assert re.match(r"not enough memory: .* GB \(rollouts", host.said[0])
+    assert host.said[0].endswith("is free; goes on with environments 1 in place of 2")
+    assert "is needed beside the games" in host.said[1]  # much, but it fits
+    assert host.facts["lowered"] == "environments 1 in place of 2"
+
+
+def test_what_fits_in_no_size_is_refused(walk: str, tmp_path: Path) -> None:
+    steps = 4 * psutil.virtual_memory().available // DECISION
+    node = make(walk, environments=2, steps=steps, batch=64, decisions=2 * steps)
+    with pytest.raises(
+        MinibrainsError, match=r"even with batch 64 and environments 1; set fewer steps"
+    ):
+        train(node, tmp_path)
+
+
+@pytest.mark.slow
+def test_an_update_that_does_not_fit_is_tried_again_with_a_smaller_batch(
+    walk: str, home: Path, tmp_path: Path
+) -> None:
+    wide = {"numbers": 21, "actions": 44, "hidden": 16384, "layers": 1}
+    brain = tmp_path / "wide.safetensors"
+    VectorPolicy.new_brain(wide).save(brain, title="Wide", made_by="a test")
+    settings: dict[str, Any] = {
+        "brains": {"head": str(brain)},
+        "environments": 4,
+        "steps": 512,
+        "batch": 2048,
+        "decisions": 4 * 512,
+        "epochs": 1,
+    }
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=spawn) as pool:
+        said = pool.submit(train_in_little_memory, walk, settings, tmp_path).result()
+
+    lowered = re.fullmatch(
+        r"not enough memory: update 1 did not fit; goes on with batch (\d+) in place of 2048",
+        said[-2],
+    )
+    assert lowered is not None
+    batch = int(lowered[1])
+    assert batch < 2048
+    little = table(home, "little")
+    train(make(walk, name="much", **{**settings, "batch": batch}), tmp_path)
+    for column, values in table(home, "much").items():
+        assert values.tolist() == little[column].tolist()
+
+
+def train_in_little_memory(walk: str, settings: dict[str, Any], folder: Path) -> list[str]:
+    """Train in this process with 400 MB more than it has after a small training; return what is
+    said.
+    """
+    train(make(walk, name="first", decisions=64, steps=16, batch=16, epochs=1), folder)
+    taken = psutil.Process().memory_info().vms
+    resource.setrlimit(resource.RLIMIT_AS, (taken + 400 * 2**20, resource.RLIM_INFINITY))
+    return train(make(walk, name="little", **settings), folder).said
 
 
 # -- refusals --------------------------------------------------------------------------------------
