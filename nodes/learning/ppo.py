@@ -274,7 +274,6 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
 
     def open(self, host: Host) -> None:
         _load_stable_baselines()  # what may be missing is better missed now
-        compute_on_one_thread()
         self._host = host
         self._folder = home() / "training" / self.name
         self._model: PPO | None = None
@@ -406,6 +405,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
                 break
             self._close_games()
 
+        compute_on_one_thread()  # games that were closed before have given back the others
         self._figures = Figures(self._size.environments)
         model = self._make_model(self._games)
         self._about = self._dependencies()
