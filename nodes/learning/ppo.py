@@ -399,9 +399,8 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
             # last: opening games draws from the random numbers that the model begins with
             self._games = self._open_games(self._size.environments, self.widgets)
             self._evaluations = self._open_evaluations()
-            environments = self._size.environments
             self._fit_learning(self._games)
-            if self._size.environments == environments:
+            if self._size.environments == self._games.num_envs:
                 break
             self._close_games()
 
@@ -450,7 +449,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
             if sum(need) <= free:
                 break
             self._lower(reason, batch_first=need.rollouts + need.networks <= free)
-        if sum(need) > free / 2:
+        if sum(need) > free / 2 and self._size.environments == games.num_envs:
             self._host.say(reason)
 
     def _lower(self, reason: str, batch_first: bool = True) -> None:

@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import re
 import resource
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -406,6 +407,60 @@ def train_in_little_memory(walk: str, settings: dict[str, Any], folder: Path) ->
     host = LimitedHost(folder)
     train(make(walk, name="little", **settings), folder, host=host)
     return host.said
+
+
+# -- known errors and their remedies; memory and losses that are no numbers are above ----------------
+
+
+def test_a_missing_package_is_named_with_the_command(
+    walk: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "stable_baselines3", None)
+    with pytest.raises(MinibrainsError, match=r"pip install 'minibrains\[learn\]'"):
+        train(make(walk), tmp_path)
+
+
+def test_a_brain_for_other_observations_is_refused_with_both_sizes(
+    walk: str, tmp_path: Path
+) -> None:
+    brain = tmp_path / "other.safetensors"
+    config = {"numbers": 20, "actions": 44, "hidden": 8, "layers": 1}
+    VectorPolicy.new_brain(config).save(brain, title="Other", made_by="a test")
+    with pytest.raises(
+        MinibrainsError, match=r"head\.vector.*expected vector f32\[20\], found vector f32\[21\]"
+    ):
+        train(make(walk, brains={"head": str(brain)}), tmp_path)
+
+
+def test_a_process_of_games_that_was_killed_is_named_with_the_remedy(
+    walk: str, tmp_path: Path
+) -> None:
+    class KillingHost(ScratchHost):
+        """A host that kills the processes of games, as a system without memory does."""
+
+        def progress(self, done: float, total: float | None = None, text: str = "") -> None:
+            for child in multiprocessing.active_children():
+                child.kill()
+
+    with pytest.raises(
+        MinibrainsError, match=r"SIGKILL.*run the workflow again.*fewer environments"
+    ):
+        train(make(walk, processes=1), tmp_path, host=KillingHost(tmp_path))
+
+
+def test_a_disk_that_refuses_a_checkpoint_loses_nothing(
+    walk: str, home: Path, tmp_path: Path
+) -> None:
+    blocked = home / "training/walker/update-000002"
+    blocked.parent.mkdir(parents=True)
+    blocked.write_text("a file where a folder is to be made")
+    with pytest.raises(
+        MinibrainsError, match=r"cannot be written: .*; the last checkpoint is good"
+    ):
+        train(make(walk), tmp_path)
+    blocked.unlink()
+    host = train(make(walk), tmp_path)
+    assert host.said[0] == "the training walker goes on after update 2"
 
 
 # -- refusals --------------------------------------------------------------------------------------
