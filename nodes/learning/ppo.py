@@ -38,7 +38,7 @@ from nodes.learning.ppo_memory import (
     estimate,
     estimate_games,
     free_memory,
-    in_words,
+    format_bytes,
     is_out_of_memory,
     out_of_memory,
 )
@@ -431,7 +431,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
             free = free_memory()
             if need <= free:
                 return
-            reason = f"the games need about {in_words(need)}, and {in_words(free)} is free"
+            reason = f"the games need about {format_bytes(need)}, and {format_bytes(free)} is free"
             self._lower(reason, batch_first=False)
 
     def _fit_learning(self, games: Games) -> None:
@@ -445,7 +445,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
                 network, games.observation_space, self._size, self._preset.steps, self.kl > 0
             )
             free = free_memory()
-            reason = f"{need} is needed beside the games, and {in_words(free)} is free"
+            reason = f"{need} is needed beside the games, and {format_bytes(free)} is free"
             if sum(need) <= free:
                 break
             self._lower(reason, batch_first=need.rollouts + need.networks <= free)

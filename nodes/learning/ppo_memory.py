@@ -68,8 +68,8 @@ class MemoryNeed(NamedTuple):
     batch: int
 
     def __str__(self) -> str:
-        parts = [f"{name} {in_words(value)}" for name, value in self._asdict().items()]
-        return f"{in_words(sum(self))} ({', '.join(parts)})"
+        parts = [f"{name} {format_bytes(value)}" for name, value in self._asdict().items()]
+        return f"{format_bytes(sum(self))} ({', '.join(parts)})"
 
 
 def estimate_games(environments: int, processes: int) -> int:
@@ -150,7 +150,7 @@ def is_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, MemoryError) or "can't allocate memory" in str(error)
 
 
-def in_words(size: float) -> str:
+def format_bytes(size: float) -> str:
     """Return a number of bytes for people."""
     if size >= 1e9:
         return f"{size / 1e9:.1f} GB"

@@ -409,7 +409,7 @@ def train_in_little_memory(walk: str, settings: dict[str, Any], folder: Path) ->
     return host.said
 
 
-# -- known errors and their remedies; memory and losses that are no numbers are above ---------------
+# -- known errors and their remedies; those about memory and losses are above ----------------------
 
 
 def test_a_missing_package_is_named_with_the_command(
