@@ -37,8 +37,8 @@ from nodes.learning.ppo_memory import (
     Size,
     estimate,
     estimate_games,
-    free_memory,
     format_bytes,
+    free_memory,
     is_out_of_memory,
     out_of_memory,
 )
