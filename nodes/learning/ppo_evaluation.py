@@ -54,7 +54,8 @@ class Evaluations:
             return False
         row = {"update": float(update), "decisions": float(decisions)}
         for name in results[0]:
-            row[name] = float(np.mean([result[name] for result in results]))
+            values = [result[name] for result in results]
+            row[name] = float(np.mean(values))
         for name, value in row.items():
             self.curves.setdefault(name, []).append(value)
         if self.is_best(update):
