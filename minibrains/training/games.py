@@ -291,7 +291,8 @@ class _RemoteGames:
     def _ended(self) -> RunError:
         return RunError(
             f"the process {self._name} has ended ({self._child.exit_reason()}); run the workflow "
-            "again, and it goes on from the last checkpoint"
+            "again, and it goes on from the last checkpoint; if memory was full, give it fewer "
+            "environments"
         )
 
 

@@ -72,7 +72,7 @@ class RegionPolicy(ActorCriticPolicy):
             use_sde: Not used.
         """
         # before nn.Module's own attributes are there, only plain values can be set
-        self._make_network, self._kl = make_network, kl
+        self.make_network, self._kl = make_network, kl
         self.entropy = entropy
         """The weight of the entropy."""
         self.mean_entropy = 0.0
@@ -83,9 +83,9 @@ class RegionPolicy(ActorCriticPolicy):
 
     def _build(self, lr_schedule: Callable[[float], float]) -> None:
         assert isinstance(self.action_space, spaces.Discrete)
-        self.actor = self._make_network()
-        self.critic = Critic(self._make_network(), int(self.action_space.n))
-        self.prior = self._make_network().requires_grad_(False) if self._kl else None
+        self.actor = self.make_network()
+        self.critic = Critic(self.make_network(), int(self.action_space.n))
+        self.prior = self.make_network().requires_grad_(False) if self._kl else None
         learned = [*self.actor.parameters(), *self.critic.parameters()]
         self.optimizer = self.optimizer_class(  # type: ignore[call-arg]
             learned, lr=lr_schedule(1.0), **self.optimizer_kwargs

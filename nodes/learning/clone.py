@@ -201,6 +201,14 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
         rebuild=True,
         doc="factor of the learning rate, by the beginning of the names of parameters",
     )
+    priority: float = widget(
+        default=0.0,
+        min=0.0,
+        max=1.0,
+        rebuild=True,
+        doc="prioritised replay: samples are drawn in proportion to their latest loss to the power "
+        "of this, 0.6 say; 0: an epoch shows each of them once",
+    )
     seed: int = widget(
         default=0, min=0, rebuild=True, doc="of the weights, the split and the order of samples"
     )
@@ -403,6 +411,7 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
             validate=self.validate,
             stop_after=self.stop_after,
             better=self.better,
+            priority=self.priority,
         )
         return Trainer(config, self._head, self._actions, *sides)  # type: ignore[arg-type]
 

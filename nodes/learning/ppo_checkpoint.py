@@ -10,7 +10,9 @@ import numpy as np
 
 from minibrains.errors import MinibrainsError
 from nodes.learning import checkpoint
+from nodes.learning.ppo_evaluation import Evaluations
 from nodes.learning.ppo_figures import Figures
+from nodes.learning.ppo_memory import Size
 
 if TYPE_CHECKING:
     from stable_baselines3 import PPO
@@ -18,7 +20,13 @@ if TYPE_CHECKING:
     from minibrains.training.games import Games
 
 
-def pack(model: PPO, games: Games, figures: Figures, about: Mapping[str, Any]) -> bytes:
+def pack(
+    model: PPO,
+    games: Games,
+    figures: Figures,
+    evaluations: Evaluations,
+    about: Mapping[str, Any],
+) -> bytes:
     """Return a whole training between two updates, as a safetensors file.
 
     The moments of the games are stored as the actions that lead to them.
@@ -27,6 +35,7 @@ def pack(model: PPO, games: Games, figures: Figures, about: Mapping[str, Any]) -
         model: The model, whose policy is a RegionPolicy.
         games: The games that it plays.
         figures: What was counted so far.
+        evaluations: The evaluations so far.
         about: What the training depends on; JSON.
     """
     import torch
@@ -39,13 +48,16 @@ def pack(model: PPO, games: Games, figures: Figures, about: Mapping[str, Any]) -
             "torch": torch.get_rng_state(),
             "numpy": torch.from_numpy(np.array(keys).astype(np.int64)),
         },
+        "best": evaluations.best_weights,
     }
     rest = {
         "decisions": model.num_timesteps,
         "numpy": [kind, place, has_gauss, gauss],
+        "size": Size(model.batch_size, games.num_envs),
         "moments": games.moments(),
         "starts": np.asarray(model._last_episode_starts).tolist(),
         "figures": figures.state(),
+        "evaluations": evaluations.state(),
     }
     metadata = {
         "about": json.dumps(about),
@@ -56,9 +68,14 @@ def pack(model: PPO, games: Games, figures: Figures, about: Mapping[str, Any]) -
 
 
 def unpack(
-    data: bytes, model: PPO, games: Games, figures: Figures, about: Mapping[str, Any]
+    data: bytes,
+    model: PPO,
+    games: Games,
+    figures: Figures,
+    evaluations: Evaluations,
+    about: Mapping[str, Any],
 ) -> None:
-    """Go on from what `pack` has returned.
+    """Go on from what `pack` has returned; with fewer games, with the first of them.
 
     Raises:
         MinibrainsError: It was begun with other settings.
@@ -66,11 +83,7 @@ def unpack(
     """
     import torch
 
-    parts, metadata = checkpoint.unpack(data)
-    try:
-        before, rest = json.loads(metadata["about"]), json.loads(metadata["training"])
-    except KeyError as error:
-        raise ValueError(str(error)) from None
+    parts, before, rest = _read(data)
     for name, value in about.items():
         if before.get(name) != value:
             raise MinibrainsError(
@@ -82,11 +95,35 @@ def unpack(
     checkpoint.load_optimizer(model.policy.optimizer, parts.get("optimizer", {}))
     model.num_timesteps = rest["decisions"]
     figures.load_state(rest["figures"])
+    if "evaluations" in rest:
+        evaluations.load_state(rest["evaluations"], parts.get("best", {}))
 
     kind, place, has_gauss, gauss = rest["numpy"]
     keys = parts["random"]["numpy"].numpy().astype(np.uint32)
     np.random.set_state((kind, keys, place, has_gauss, gauss))
     torch.set_rng_state(parts["random"]["torch"])
 
-    model._last_obs = games.go_to(rest["moments"])
-    model._last_episode_starts = np.array(rest["starts"], bool)
+    count = games.num_envs
+    model._last_obs = games.go_to(rest["moments"][:count])
+    model._last_episode_starts = np.array(rest["starts"][:count], bool)
+    figures.keep_games(count)
+
+
+def size_of(data: bytes) -> Size | None:
+    """Return the size of a training that `pack` has returned; None: it is not in there.
+
+    Raises ValueError if it cannot be read.
+    """
+    _, _, rest = _read(data)
+    if "size" not in rest:
+        return None
+    return Size(*rest["size"])
+
+
+def _read(data: bytes) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Return the tensors, what the training depends on, and the rest. Raises ValueError."""
+    parts, metadata = checkpoint.unpack(data)
+    try:
+        return parts, json.loads(metadata["about"]), json.loads(metadata["training"])
+    except KeyError as error:
+        raise ValueError(str(error)) from None

@@ -38,6 +38,11 @@ class Figures:
         self.behavior_curves: dict[str, list[float]] = {"decisions": [], "won": []}
         """The columns of behavior_metrics.csv: means of `behavior`."""
 
+    def keep_games(self, count: int) -> None:
+        """Forget the current episodes of all games but the first ones."""
+        del self.sums[count:]
+        del self.lengths[count:]
+
     def add(
         self,
         rewards: np.ndarray,
@@ -89,10 +94,12 @@ class Figures:
         for name, column in self.behavior_curves.items():
             column.append(float(point[name]))
 
-    def latest(self) -> dict[str, float]:
-        """Return the last point of each curve; no rewards and wins while no episode is over."""
-        latest = {name: column[-1] for name, column in self.curves.items()}
-        return {name: value for name, value in latest.items() if np.isfinite(value)}
+    def at(self, update: int) -> dict[str, float]:
+        """Return the point of each curve after an update, from 1; no rewards and wins while no
+        episode is over.
+        """
+        point = {name: column[update - 1] for name, column in self.curves.items()}
+        return {name: value for name, value in point.items() if np.isfinite(value)}
 
     def change_stage(self, stages: int, rise: float, fall: float) -> bool:
         """Go to the next stage of a curriculum, or to the one before; return whether it changed.

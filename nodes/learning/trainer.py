@@ -14,6 +14,7 @@ import numpy as np
 from minibrains.errors import DataError, MinibrainsError
 from nodes.learning.checkpoint import load_optimizer, optimizer_tensors, pack, unpack
 from nodes.learning.lessons import Lessons
+from nodes.learning.replay import PrioritizedReplay
 from nodes.policies.network import PolicyHead
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class TrainingConfig:
     validate: int
     stop_after: int
     better: str
+    priority: float
 
 
 @dataclass
@@ -83,6 +85,9 @@ class Trainer:
         self.head.module = self.head.make_module()
         # the colours of a pixel side by side: convolutions take a fifth less time
         self.net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.replay: PrioritizedReplay | None = None
+        if config.priority:
+            self.replay = PrioritizedReplay(len(self.training), config.priority)
         self.steps_of_epoch = max(len(self.training) // config.batch, 1)
         self.steps = self.steps_of_epoch * config.epochs
 
@@ -131,7 +136,7 @@ class Trainer:
         for group in self.optimizer.param_groups:
             group["lr"] = rate * group["factor"]
 
-        rows = self._batch()
+        rows, shares = self._batch()
         frames = as_shown(self.training.frames(rows))
         labels = torch.from_numpy(self.training.labels[rows])
         seconds = torch.from_numpy(self.training.seconds[rows])
@@ -142,15 +147,26 @@ class Trainer:
             hidden = self.head.last_hidden(frames)
         hidden = hidden.float()
         logits = self._output(hidden)
-        loss = torch.zeros(())
+        losses = torch.zeros(len(rows))
         for share, actions in ((1 - config.second, labels), (config.second, seconds)):
-            loss = loss + share * functional.cross_entropy(
-                logits, actions, self.weights, label_smoothing=config.smoothing
+            each = functional.cross_entropy(
+                logits,
+                actions,
+                self.weights,
+                label_smoothing=config.smoothing,
+                reduction="none",
             )
+            losses = losses + share * each / self.weights[actions].mean()
+        if self.replay is not None:
+            self.replay.update(rows, losses.detach().numpy())
         if scaled.size:
             guessed = self.auxiliary(hidden)
-            away = functional.smooth_l1_loss(guessed, torch.from_numpy(scaled), beta=AUXILIARY_BETA)
-            loss = loss + config.auxiliary_weight * away
+            targets = torch.from_numpy(scaled)
+            away = functional.smooth_l1_loss(
+                guessed, targets, beta=AUXILIARY_BETA, reduction="none"
+            )
+            losses = losses + config.auxiliary_weight * away.mean(1)
+        loss = (shares * losses).mean()
         if not torch.isfinite(loss):
             raise NotFiniteError(self.step + 1, loss.item(), rows, self.training)
 
@@ -218,13 +234,23 @@ class Trainer:
         output: Any = self.net["output"]
         return output  # type: ignore[no-any-return]
 
-    def _batch(self) -> np.ndarray:
-        """Return the rows of the next batch: each epoch shows all samples in an order of its own,
-        and leaves the last few out.
+    def _batch(self) -> tuple[np.ndarray, torch.Tensor]:
+        """Return the rows of the next batch, and how much each of them counts: float32 [batch].
+
+        Without replay, each epoch shows all samples in an order of its own, and leaves the last few
+        out.
         """
+        import torch
+
+        config = self.config
+        if self.replay is not None:
+            rng = np.random.default_rng([config.seed, self.step])
+            rows, shares = self.replay.draw(rng, config.batch, self.step / self.steps)
+            return rows, torch.from_numpy(shares)
         epoch, index = divmod(self.step, self.steps_of_epoch)
-        order = np.random.default_rng([self.config.seed, epoch]).permutation(len(self.training))
-        return order[index * self.config.batch :][: self.config.batch]
+        order = np.random.default_rng([config.seed, epoch]).permutation(len(self.training))
+        rows = order[index * config.batch :][: config.batch]
+        return rows, torch.ones(len(rows))
 
     def _named_parameters(self) -> list[tuple[str, nn.Parameter]]:
         return [*self.net.named_parameters(), *self.auxiliary.named_parameters("auxiliary")]
@@ -258,6 +284,8 @@ class Trainer:
         Args:
             about: What the training depends on; JSON.
         """
+        import torch
+
         parts = {
             "net": self.net.state_dict(),
             "auxiliary": self.auxiliary.state_dict(),
@@ -266,6 +294,11 @@ class Trainer:
             "curves": _as_tensors(self.curves),
             "validations": _as_tensors(self.validations),
         }
+        if self.replay is not None:
+            parts["replay"] = {
+                "priorities": torch.from_numpy(self.replay.priorities),
+                "seen": torch.from_numpy(self.replay.seen),
+            }
         metadata = {
             "about": json.dumps(about, sort_keys=True),
             "step": str(self.step),
@@ -297,6 +330,9 @@ class Trainer:
         load_optimizer(self.optimizer, parts.get("optimizer", {}))
         self.curves = {name: parts["curves"][name].tolist() for name in CURVES}
         self.validations = {name: parts["validations"][name].tolist() for name in VALIDATIONS}
+        if self.replay is not None:
+            self.replay.priorities = parts["replay"]["priorities"].numpy()
+            self.replay.seen = parts["replay"]["seen"].numpy()
         self.step = int(metadata["step"])
         self.finished = json.loads(metadata["finished"])
 

@@ -27,6 +27,7 @@ from nodes.actions.sink import ActionTable
 from nodes.learning.clone import ClonePolicy
 from nodes.learning.data_set import DataSet, Sample, decode_picture
 from nodes.learning.lessons import Eyes, EyesParts, Job, Lessons, hash_data, look, split
+from nodes.learning.replay import PrioritizedReplay
 from nodes.policies.network import PolicyHead, PolicyHeadBrain
 from nodes.vision.fighters import CenterMasks, FighterMask
 from nodes.vision.frames import Crop, FrameStack, FrameStackBrain, Resize
@@ -92,6 +93,36 @@ def test_it_computes_in_bf16(tmp_path: Path, home: Path) -> None:
     exact, short = _curve(home)["loss"], _curve(home, "short")["loss"]
     assert 0 < abs(exact[0] - short[0]) < 0.02
     assert short[-5:].mean() < 0.6 * short[:5].mean()
+
+
+def test_prioritised_samples_are_drawn_as_often_as_their_priorities_say() -> None:
+    rng = np.random.default_rng(7)
+    losses = rng.exponential(size=100_000)
+    replay = PrioritizedReplay(len(losses), 0.6)
+    replay.update(np.arange(len(losses)), losses)
+    rows, weights = replay.draw(rng, 1_000_000, done=1.0)
+
+    # χ² over groups of samples, each of which is drawn some thousand times
+    shares = replay.priorities**0.6 / (replay.priorities**0.6).sum()
+    groups = rng.permutation(np.arange(len(losses)) % 200)
+    found = np.bincount(groups[rows], minlength=200)
+    expected = np.bincount(groups, shares, minlength=200) * len(rows)
+    statistic = float(((found - expected) ** 2 / expected).sum())
+    assert statistic < 268.0  # 199 degrees of freedom: 1 in 1000 is more
+
+    # in full, the correction makes the mean that of all samples
+    corrected = np.average(losses[rows], weights=weights)
+    assert corrected == pytest.approx(losses.mean(), rel=0.02)
+
+
+def test_it_learns_from_prioritised_samples_and_goes_on(tmp_path: Path, home: Path) -> None:
+    write_fights()
+    _train(clone(priority=0.6), tmp_path)
+    _train(clone(name="parts", priority=0.6), tmp_path, ticks=6)
+    _train(clone(name="parts", priority=0.6), tmp_path)
+    loss = _curve(home, table="validation")["loss"]
+    assert loss[-1] < 0.8 * loss[0]
+    assert loss.tolist() == _curve(home, "parts", table="validation")["loss"].tolist()
 
 
 def test_its_second_choice_is_the_teacher_s(tmp_path: Path, home: Path) -> None:

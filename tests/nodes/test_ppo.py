@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
+import re
+import resource
+import sys
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 from stable_baselines3.common.monitor import load_results
 
-from minibrains import Episode, MinibrainsError
+from minibrains import Episode, MinibrainsError, Run, RunSpec
 from minibrains.brain_file import read_header
 from minibrains.testing import ScratchHost, opened
 from nodes.learning.ppo import TrainPPO
-from nodes.policies.vector import VectorPolicyBrain
+from nodes.policies.vector import VectorPolicy, VectorPolicyBrain
 from tests.support.walking import write_walk
 
 
@@ -49,10 +55,12 @@ def make(walk: str, **settings: Any) -> TrainPPO:
     return TrainPPO(**{**usual, **settings})
 
 
-def train(node: TrainPPO, tmp_path: Path, updates: int = 1000) -> ScratchHost:
+def train(
+    node: TrainPPO, tmp_path: Path, updates: int = 1000, host: ScratchHost | None = None
+) -> ScratchHost:
     """Let a node train until it is finished, or for some updates."""
     (tmp_path / "run").mkdir(exist_ok=True)
-    with opened(node, ScratchHost(tmp_path / "run")) as host:
+    with opened(node, host or ScratchHost(tmp_path / "run")) as host:
         node.reset(Episode(0, 0, "node"))
         for _ in range(updates):
             if node.emit().finished:
@@ -61,9 +69,9 @@ def train(node: TrainPPO, tmp_path: Path, updates: int = 1000) -> ScratchHost:
     return host
 
 
-def table(home: Path, name: str = "walker") -> dict[str, np.ndarray]:
-    """Return the columns of updates.csv."""
-    head, *lines = (home / "training" / name / "updates.csv").read_text().splitlines()
+def table(home: Path, name: str = "walker", file: str = "updates.csv") -> dict[str, np.ndarray]:
+    """Return the columns of a table of a training."""
+    head, *lines = (home / "training" / name / file).read_text().splitlines()
     rows = np.array([line.split(",") for line in lines], float)
     return dict(zip(head.split(","), rows.T, strict=True))
 
@@ -86,7 +94,7 @@ def test_it_learns_to_walk_to_the_right(walk: str, home: Path, tmp_path: Path) -
     assert len(monitor) == 4 * 96 * 8 // 24
     assert set(monitor["l"]) == {24}
     behavior = (home / "training/walker/behavior_metrics.csv").read_text().splitlines()
-    assert behavior[0] == "decisions,won,ticks"
+    assert behavior[0] == "decisions,won,ticks,reward"
 
     path = home / "models/vector_policy/walker.safetensors"
     assert host.facts["policy"] == str(path)
@@ -215,6 +223,246 @@ def test_settings_that_make_no_update_are_refused(walk: str) -> None:
         make(walk, processes=5).check()
 
 
+# -- evaluations -----------------------------------------------------------------------------------
+
+EVALUATED: dict[str, Any] = {
+    "evaluation_episodes": 6,
+    "evaluation_widgets": {"console.states": ["validation/Level1.*"]},
+}
+
+
+def test_an_evaluation_plays_the_episodes_of_a_run(walk: str, home: Path, tmp_path: Path) -> None:
+    train(make(walk, seed=5, **EVALUATED), tmp_path, updates=4)
+    evaluations = table(home, file="evaluations.csv")
+    assert evaluations["update"].tolist() == [2, 4]
+    assert evaluations["decisions"].tolist() == [2 * 4 * 96, 4 * 4 * 96]
+
+    for update, reward in zip((2, 4), evaluations["reward"], strict=True):
+        spec = RunSpec(
+            walk,
+            episodes=6,
+            seed=5,
+            widgets=EVALUATED["evaluation_widgets"],
+            brains={"head": home / f"training/walker/update-{update:06d}/head.safetensors"},
+        )
+        with Run(spec) as run:
+            rewards = [episode.row["reward"] for episode in run]
+        assert np.mean(rewards) == pytest.approx(reward, abs=1e-4)
+
+
+def test_a_training_is_the_same_with_evaluations(walk: str, home: Path, tmp_path: Path) -> None:
+    few = {"decisions": 4 * 90 * 4, "steps": 90, "batch": 90}
+    without = train(make(walk, name="without", **few), tmp_path)
+    evaluated = train(make(walk, name="evaluated", **few, **EVALUATED), tmp_path)
+    assert trained_weights(evaluated) == trained_weights(without)
+    for column, values in table(home, "without").items():
+        assert values.tolist() == table(home, "evaluated")[column].tolist()
+
+
+def test_the_best_evaluation_is_the_result(walk: str, home: Path, tmp_path: Path) -> None:
+    settings = {"save": "better", "checkpoint": 1, "rate": 0.05, **EVALUATED}
+    host = train(make(walk, **settings), tmp_path)
+    rewards = table(home, file="evaluations.csv")["reward"]
+    best = int(rewards.argmax()) + 1
+
+    records = np.maximum.accumulate(rewards)
+    better = [1, *(np.flatnonzero(np.diff(records) > 0) + 2)]
+    kept = sorted((home / "training/walker").glob("update-*"))
+    assert [int(folder.name.removeprefix("update-")) for folder in kept] == better
+
+    path = home / f"training/walker/update-{best:06d}/head.safetensors"
+    wanted = VectorPolicyBrain.load(path)
+    assert trained_weights(host) == {name: array.tolist() for name, array in wanted.tensors.items()}
+    metrics = json.loads(read_header(Path(host.facts["policy"])).metadata["metrics"])
+    assert metrics["evaluation_reward"] == pytest.approx(rewards.max(), abs=1e-6)
+    assert metrics["decisions"] == best * 4 * 96
+
+
+def test_it_ends_when_evaluations_get_no_better(walk: str, home: Path, tmp_path: Path) -> None:
+    settings = {"rate": 1e-12, "checkpoint": 1, "epochs": 1, "stop_after": 2, **EVALUATED}
+    host = train(make(walk, **settings), tmp_path)
+    assert table(home)["decisions"].tolist() == [4 * 96, 2 * 4 * 96, 3 * 4 * 96]
+    assert host.said[0] == (
+        "stopped after update 3: 2 evaluations were no better than that of 384 decisions"
+    )
+    assert Path(host.facts["policy"]).exists()
+
+
+class StoppedHost(ScratchHost):
+    """A host that stops the first evaluation."""
+
+    def progress(self, done: float, total: float | None = None, text: str = "") -> None:
+        self.stopping = text == "evaluation"
+
+
+def test_an_evaluation_that_was_stopped_is_made_up_for(
+    walk: str, home: Path, tmp_path: Path
+) -> None:
+    settings: dict[str, Any] = {"epochs": 1, "decisions": 4 * 96 * 4, **EVALUATED}
+    train(make(walk, name="whole", **settings), tmp_path)
+
+    node = make(walk, name="parts", **settings)
+    with opened(node, StoppedHost(tmp_path / "run")) as host:
+        node.reset(Episode(0, 0, "node"))
+        while not host.stopping:
+            node.latch()
+    train(make(walk, name="parts", **settings), tmp_path)
+    for file in ("updates.csv", "evaluations.csv"):
+        for column, values in table(home, "whole", file).items():
+            assert values.tolist() == table(home, "parts", file)[column].tolist()
+
+
+@pytest.mark.slow
+def test_games_of_an_emulator_are_evaluated_in_processes_of_their_own(
+    home: Path, tmp_path: Path
+) -> None:
+    settings: dict[str, Any] = {
+        "workflow": "airstriker_pixels",
+        "train": ("head",),
+        "name": "pilot",
+        "reward": "",
+        "environments": 1,
+        "steps": 32,
+        "batch": 16,
+        "epochs": 1,
+        "decisions": 64,
+        "checkpoint": 1,
+        "evaluation_episodes": 1,
+    }
+    with pytest.raises(MinibrainsError, match="a process can have only one emulator"):
+        train(make("", **settings), tmp_path)
+    train(make("", processes=1, **settings), tmp_path)
+    assert len(table(home, "pilot", "evaluations.csv")["reward"]) == 2
+
+
+DECISION = 2 * 21 * 4 + 32
+"""Bytes of a decision of `walk` in the rollouts: the observation twice, and eight numbers."""
+
+# -- memory ----------------------------------------------------------------------------------------
+
+
+def test_games_that_do_not_fit_are_fewer(walk: str, tmp_path: Path) -> None:
+    # rollouts of two games would take more memory than is free, and those of one most of it
+    steps = psutil.virtual_memory().available * 6 // 10 // DECISION // 64 * 64
+    node = make(walk, environments=2, steps=steps, batch=64, decisions=2 * steps)
+    with opened(node, ScratchHost(tmp_path, stopping=True)) as host:
+        node.reset(Episode(0, 0, "node"))
+        node.latch()
+    assert len(host.said) == 2
+    assert re.match(r"not enough memory: .* GB \(rollouts", host.said[0])
+    assert host.said[0].endswith("is free; goes on with environments 1 in place of 2")
+    assert "is needed beside the games" in host.said[1]  # much, but it fits
+    assert host.facts["lowered"] == "environments 1 in place of 2"
+
+
+def test_what_fits_in_no_size_is_refused(walk: str, tmp_path: Path) -> None:
+    steps = 4 * psutil.virtual_memory().available // DECISION
+    node = make(walk, environments=2, steps=steps, batch=64, decisions=2 * steps)
+    with pytest.raises(
+        MinibrainsError, match=r"even with batch 64 and environments 1; set fewer steps"
+    ):
+        train(node, tmp_path)
+
+
+@pytest.mark.slow
+def test_an_update_that_does_not_fit_is_tried_again_with_a_smaller_batch(
+    walk: str, home: Path, tmp_path: Path
+) -> None:
+    wide = {"numbers": 21, "actions": 44, "hidden": 8192, "layers": 1}
+    brain = tmp_path / "wide.safetensors"
+    VectorPolicy.new_brain(wide).save(brain, title="Wide", made_by="a test")
+    settings: dict[str, Any] = {
+        "brains": {"head": str(brain)},
+        "steps": 256,
+        "batch": 1024,
+        "decisions": 4 * 256,
+        "epochs": 1,
+    }
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=spawn) as pool:
+        said = pool.submit(train_in_little_memory, walk, settings, tmp_path).result()
+    assert said[0] == (
+        "not enough memory: update 1 did not fit; goes on with batch 512 in place of 1024"
+    )
+    train(make(walk, name="smaller", **{**settings, "batch": 512}), tmp_path)
+    for column, values in table(home, "smaller").items():
+        assert values.tolist() == table(home, "little")[column].tolist()
+
+
+class LimitedHost(ScratchHost):
+    """A host whose process gets enough memory when it has said that there is not enough."""
+
+    def say(self, text: str) -> None:
+        super().say(text)
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+
+def train_in_little_memory(walk: str, settings: dict[str, Any], folder: Path) -> list[str]:
+    """Train in this process with 80 MB more than it has after a small training; return what is
+    said.
+    """
+    train(make(walk, name="first", decisions=64, steps=16, batch=16, epochs=1), folder)
+    taken = psutil.Process().memory_info().vms
+    resource.setrlimit(resource.RLIMIT_AS, (taken + 80 * 2**20, resource.RLIM_INFINITY))
+    host = LimitedHost(folder)
+    train(make(walk, name="little", **settings), folder, host=host)
+    return host.said
+
+
+# -- known errors and their remedies; those about memory and losses are above ----------------------
+
+
+def test_a_missing_package_is_named_with_the_command(
+    walk: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "stable_baselines3", None)
+    with pytest.raises(MinibrainsError, match=r"pip install 'minibrains\[learn\]'"):
+        train(make(walk), tmp_path)
+
+
+def test_a_brain_for_other_observations_is_refused_with_both_sizes(
+    walk: str, tmp_path: Path
+) -> None:
+    brain = tmp_path / "other.safetensors"
+    config = {"numbers": 20, "actions": 44, "hidden": 8, "layers": 1}
+    VectorPolicy.new_brain(config).save(brain, title="Other", made_by="a test")
+    with pytest.raises(
+        MinibrainsError, match=r"head\.vector.*expected vector f32\[20\], found vector f32\[21\]"
+    ):
+        train(make(walk, brains={"head": str(brain)}), tmp_path)
+
+
+def test_a_process_of_games_that_was_killed_is_named_with_the_remedy(
+    walk: str, tmp_path: Path
+) -> None:
+    class KillingHost(ScratchHost):
+        """A host that kills the processes of games, as a system without memory does."""
+
+        def progress(self, done: float, total: float | None = None, text: str = "") -> None:
+            for child in multiprocessing.active_children():
+                child.kill()
+
+    with pytest.raises(
+        MinibrainsError, match=r"SIGKILL.*run the workflow again.*fewer environments"
+    ):
+        train(make(walk, processes=1), tmp_path, host=KillingHost(tmp_path))
+
+
+def test_a_disk_that_refuses_a_checkpoint_loses_nothing(
+    walk: str, home: Path, tmp_path: Path
+) -> None:
+    blocked = home / "training/walker/update-000002"
+    blocked.parent.mkdir(parents=True)
+    blocked.write_text("a file where a folder is to be made")
+    with pytest.raises(
+        MinibrainsError, match=r"cannot be written: .*; the last checkpoint is good"
+    ):
+        train(make(walk), tmp_path)
+    blocked.unlink()
+    host = train(make(walk), tmp_path)
+    assert host.said[0] == "the training walker goes on after update 2"
+
+
 # -- refusals --------------------------------------------------------------------------------------
 
 
@@ -249,6 +497,14 @@ def test_states_that_are_held_back_are_refused(walk: str, tmp_path: Path) -> Non
     settings = {"console.states": ["held_back/Level1.*"]}
     with pytest.raises(MinibrainsError, match="held back"):
         train(make(walk, widgets=settings), tmp_path, updates=1)
+    evaluated = {"evaluation_episodes": 2, "evaluation_widgets": settings}
+    with pytest.raises(MinibrainsError, match="held back"):
+        train(make(walk, **evaluated), tmp_path, updates=1)
+
+
+def test_stopping_early_needs_evaluations(walk: str) -> None:
+    with pytest.raises(MinibrainsError, match="there are no evaluations; set evaluation_episodes"):
+        make(walk, stop_after=3).check()
 
 
 def test_a_name_that_is_no_folder_is_refused(walk: str) -> None:

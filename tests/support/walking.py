@@ -24,6 +24,7 @@ def write_walk(folder: Path) -> str:
             "set": {"variable": "agent_x", "rise": 0.1, "fall": -0.1, "per": "unit"},
             "in": {"variables": "console.variables"},
         },
+        "rewards": {"type": "RewardSum@2", "in": {"rewards": ["reward.number"]}},
         "features": {
             "type": "GameFeatures@1",
             "in": {"variables": "console.variables"},

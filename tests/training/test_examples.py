@@ -17,7 +17,16 @@ BLOCK = re.compile(r"^```python (\S+)\n(.*?)^```\n\n((?:    [^\n]*\n)*)", re.M |
 SCRIPTS = {name: (text, printed) for name, text, printed in BLOCK.findall(PAGE)}
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "look.py",
+        "several.py",
+        "with_sb3.py",
+        pytest.param("with_sac.py", marks=pytest.mark.slow),
+        "own_loop.py",
+    ],
+)
 def test_a_script_of_the_page(name: str, tmp_path: Path) -> None:
     text, printed = SCRIPTS[name]
     (tmp_path / name).write_text(text)
@@ -48,4 +57,4 @@ def test_a_script_of_the_page_on_pictures(name: str, tmp_path: Path) -> None:
 
 
 def test_all_scripts_were_found() -> None:
-    assert list(SCRIPTS) == ["look.py", "several.py", "with_sb3.py", "own_loop.py"]
+    assert list(SCRIPTS) == ["look.py", "several.py", "with_sb3.py", "with_sac.py", "own_loop.py"]
