@@ -170,8 +170,8 @@ def parser() -> argparse.ArgumentParser:
     evaluate.add_argument(
         "--baselines",
         metavar="N",
-        type=_count,
-        help="the game's own baselines play only the first N episodes (default: all)",
+        type=_seed,
+        help="the game's own baselines play only the first N episodes (default: all; 0: none)",
     )
     evaluate.add_argument(
         "--opponents",
@@ -180,10 +180,10 @@ def parser() -> argparse.ArgumentParser:
     )
     evaluate.add_argument(
         "--against",
-        metavar="WORKFLOW",
+        metavar="WORKFLOW|NODE=FILE",
         action="append",
         default=[],
-        help="compare with this workflow, in pairs of episodes",
+        help="compare with this workflow, or with this brain, in pairs of episodes",
     )
     evaluate.add_argument(
         "--ticks",

@@ -5,7 +5,7 @@ and a table of these.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from operator import itemgetter
 from typing import Any, Final
 
@@ -88,12 +88,22 @@ def _by_state(rows: Iterable[Row]) -> dict[str, dict[str, int]]:
     return dict(sorted(by_state.items()))
 
 
+def _won(row: Row) -> bool:
+    return outcome(row) == "won"
+
+
+def _won_by_clock(row: Row) -> bool:
+    return _won(row) and row.get("rounds_by_clock", 0) > 0
+
+
+def _won_by_knockout(row: Row) -> bool:
+    return _won(row) and not _won_by_clock(row)
+
+
 def _by_clock(rows: Sequence[Row]) -> int | None:
-    with_clock = [row for row in rows if "rounds_by_clock" in row]
-    if not with_clock:
-        return None
-    decided = [row for row in with_clock if outcome(row) == "won" and row["rounds_by_clock"]]
-    return len(decided)
+    if any("rounds_by_clock" in row for row in rows):
+        return sum(map(_won_by_clock, rows))
+    return None
 
 
 def _borne(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
@@ -118,13 +128,25 @@ def compare(mine: Mapping[int, Row], theirs: Mapping[int, Row]) -> dict[str, Any
         `pairs`: the number of pairs; `better`: of those that only the first player won; `worse`: of
         those that only the second won; `p`: the p-value of the sign test; `difference`: the first
         player's share of wins minus that of the second, with its interval `low` to `high`.
+        If a node reports which wins the clock decided, `by_knockout` and `by_clock` have the same
+        entries, in which only such wins count.
     """
     pairs: dict[tuple[object, object], int] = {}
     for index in sorted(mine.keys() & theirs, reverse=True):
         pairs[_trajectory(mine[index]), _trajectory(theirs[index])] = index
+    rows = [(mine[index], theirs[index]) for index in pairs.values()]
+    compared = _paired(rows, _won)
+    if any("rounds_by_clock" in row for row in mine.values()):
+        compared["by_knockout"] = _paired(rows, _won_by_knockout)
+        compared["by_clock"] = _paired(rows, _won_by_clock)
+    return compared
+
+
+def _paired(pairs: Sequence[tuple[Row, Row]], is_win: Callable[[Row], bool]) -> dict[str, Any]:
+    """Compare two players by the episodes that are wins in this sense."""
     wins: Counter[tuple[bool, bool]] = Counter()
-    for index in pairs.values():
-        wins[outcome(mine[index]) == "won", outcome(theirs[index]) == "won"] += 1
+    for mine, theirs in pairs:
+        wins[is_win(mine), is_win(theirs)] += 1
     both, neither = wins[True, True], wins[False, False]
     better, worse = wins[True, False], wins[False, True]
     low, high = paired_difference(both, better, worse, neither)
@@ -200,6 +222,9 @@ def judge(
         )
         return {"level": None, "above": None, "best": None, "sentence": sentence}
     simple_players = [player for player in players if not simple.isdisjoint(player["roles"])]
+    if not simple_players:
+        sentence = f"No verdict: no simple player of {level} has played"
+        return {"level": level, "above": None, "best": None, "sentence": sentence}
     best = max(simple_players, key=itemgetter("high"))
     above = mine["low"] > best["high"]
     found = "better" if above else "not shown to be better"
@@ -235,9 +260,11 @@ def describe(result: Mapping[str, Any]) -> str:
     )
     for section in sections:
         mine, *others = section["players"]
+        if is_opposed(mine["roles"]):
+            lines.append(f"{label(mine)}: these are the same nodes and brains, so the same games")
         for player in others:
-            if "against" in player["roles"]:
-                lines.append(_difference(mine, player))
+            if is_opposed(player["roles"]):
+                lines.extend(_differences(mine, player))
     for section in sections:
         why = _why_left_out(section["protocol"])
         for player in section["players"]:
@@ -278,13 +305,31 @@ def _line(player: Mapping[str, Any], width: int) -> str:
     return line.rstrip()
 
 
-def _difference(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
-    """Return a sentence about the difference of two players in pairs of episodes."""
-    pair = theirs["paired"]
-    points = [f"{100 * pair[name]:+.1f}" for name in ("difference", "low", "high")]
+def _differences(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:
+    """Return lines about the difference of two players in pairs of episodes,
+    and about what distinguishes them.
+    """
+    paired = theirs["paired"]
+    pairs = f"{paired['pairs']} pairs"
+    lines = [f"{mine['name']} minus {label(theirs)}: {_difference(paired, pairs)}"]
+    for kind, words in (("by_knockout", "by knock-out"), ("by_clock", "by the clock")):
+        if kind in paired:
+            lines.append(f"  {words}: {_difference(paired[kind], pairs)}")
+    if mine["nodes_sha256"] != theirs["nodes_sha256"]:
+        hashes = f"{mine['nodes_sha256'][:12]} and {theirs['nodes_sha256'][:12]}"
+        lines.append(f"  other nodes or settings, SHA-256 {hashes}")
+    for node in sorted(mine["brains"].keys() & theirs["brains"]):
+        brains = mine["brains"][node]["sha256"], theirs["brains"][node]["sha256"]
+        if brains[0] != brains[1]:
+            lines.append(f"  other brain of {node}, SHA-256 {brains[0][:12]} and {brains[1][:12]}")
+    return lines
+
+
+def _difference(paired: Mapping[str, Any], pairs: str) -> str:
+    points = [f"{100 * paired[name]:+.1f}" for name in ("difference", "low", "high")]
     return (
-        f"{mine['name']} minus {label(theirs)}: {points[0]} points in {pair['pairs']} pairs, "
-        f"95 % interval {points[1]} to {points[2]}"
+        f"{points[0]} points in {pairs}, 95 % interval {points[1]} to {points[2]}, "
+        f"better/worse {paired['better']}/{paired['worse']}, p {paired['p']:.2g}"
     )
 
 
@@ -302,6 +347,11 @@ def headline(result: Mapping[str, Any]) -> str:
         f"{protocol['game']}, split {protocol['split']}{only} ({len(protocol['states'])} states), "
         f"{episodes} each{baselines}, seed {protocol['seed']}"
     )
+
+
+def is_opposed(roles: Iterable[str]) -> bool:
+    """Return True for the roles of a player that `--against` names."""
+    return any(role.partition(":")[0] == "against" for role in roles)
 
 
 def label(player: Mapping[str, Any]) -> str:

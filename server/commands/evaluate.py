@@ -8,9 +8,10 @@ import argparse
 import hashlib
 import json
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from tqdm import tqdm
 
@@ -19,14 +20,21 @@ from minibrains.evaluation.ledger import Look, record_look
 from minibrains.evaluation.play import Games
 from minibrains.evaluation.player import Player
 from minibrains.evaluation.protocol import Protocol, choose_game, make_protocol
-from minibrains.evaluation.report import compared, describe, judge, made_with, outcome
+from minibrains.evaluation.report import (
+    compared,
+    describe,
+    is_opposed,
+    judge,
+    made_with,
+    outcome,
+)
 from minibrains.evaluation.rows import Rows
 from minibrains.evaluation.rules import Baseline, Rules
 from minibrains.files import write_atomic
 from minibrains.games.catalog import Game
 from minibrains.games.splits import HELD_BACK, Splits
 from minibrains.graph.registry import Registry
-from minibrains.graph.workflow import Workflow
+from minibrains.graph.workflow import NODE_ID, Workflow
 from minibrains.process.launchers import choose_launcher
 from minibrains.process.local import ProcessLauncher
 from minibrains.process.pool import Launcher
@@ -35,9 +43,6 @@ from server.cli import DONE, FAILED, STOPPED
 from server.commands.interrupt import stop_on_interrupt
 from server.commands.workflow_arguments import read_registry, read_spec
 from server.terminal import printable, tell
-
-CHOSEN: Final = frozenset({"evaluated", "against"})
-"""The roles of the players that the command names; the others are the game's own baselines."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +107,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 def _requested(arguments: argparse.Namespace, player: Player) -> range:
     """Return the numbers of the episodes that a player plays."""
-    if arguments.baselines is None or not CHOSEN.isdisjoint(player.roles):
+    if arguments.baselines is None or _is_chosen(player):
         return range(arguments.episodes)
     return range(min(arguments.baselines, arguments.episodes))
 
@@ -140,29 +145,49 @@ def _prepare(
     workflow = spec.load_workflow()
     game, rules = choose_game(workflow, registry)
     protocol = make_protocol(game, rules, arguments.states, arguments.seed, arguments.ticks)
-    named = [("against", Baseline(name)) for name in arguments.against]
-    named += [(role, Baseline(name)) for role, name in rules.baselines.items()]
     protocols = [protocol]
-    if arguments.opponents is None:
-        level = rules.level_of(list(protocol.states))
-        named += rules.simple_players(level).items()
-    else:
+    if arguments.opponents is not None:
         opponents = rules.choose_opponents(arguments.opponents)
         protocols = [protocol.against(opponent) for opponent in opponents]
-    entrants = [("evaluated", spec, workflow)]
-    for role, baseline in named:
-        other = RunSpec(
-            baseline.workflow,
-            widgets=baseline.widgets,
-            packs=spec.packs,
-            installed_packs=spec.installed_packs,
-        )
-        entrants.append((role, other, other.load_workflow()))
+
+    specs = [("evaluated", spec)]
+    for other in arguments.against:
+        specs.append(_against(spec, other))
+    if arguments.baselines != 0:
+        baselines = {role: Baseline(name) for role, name in rules.baselines.items()}
+        if arguments.opponents is None:
+            baselines |= rules.simple_players(rules.level_of(list(protocol.states)))
+        for role, baseline in baselines.items():
+            specs.append((role, _other(spec, baseline.workflow, baseline.widgets)))
+    entrants = [(role, each, each.load_workflow()) for role, each in specs]
+
     sections: list[_Section] = []
     for each in protocols:
         players = _players(arguments, registry, each, entrants)
         sections.append(_Section(each, players))
     return game, rules, sections
+
+
+def _against(spec: RunSpec, text: str) -> tuple[str, RunSpec]:
+    """Return the role and the spec of a player that `--against` names:
+    a workflow, or the evaluated one with another brain for a node.
+    """
+    node, separator, file = text.partition("=")
+    if separator and NODE_ID.fullmatch(node):
+        return f"against: {text}", replace(spec, brains={**spec.brains, node: file})
+    return "against", _other(spec, text, {})
+
+
+def _other(spec: RunSpec, workflow: str, widgets: Mapping[str, Any]) -> RunSpec:
+    """Return the spec of another workflow, with the packs of this one."""
+    return RunSpec(
+        workflow, widgets=widgets, packs=spec.packs, installed_packs=spec.installed_packs
+    )
+
+
+def _is_chosen(player: Player) -> bool:
+    """Return True unless the player is one of the game's own baselines."""
+    return "evaluated" in player.roles or is_opposed(player.roles)
 
 
 def _record_look(
@@ -175,7 +200,7 @@ def _record_look(
     compared: list[Player] = []
     for section in sections:
         for player in section.players:
-            if not CHOSEN.isdisjoint(player.roles):
+            if _is_chosen(player):
                 compared.append(player)
     return record_look(splits.path.parent, compared, arguments.episodes)
 
