@@ -175,8 +175,8 @@ def parser() -> argparse.ArgumentParser:
     )
     evaluate.add_argument(
         "--opponents",
-        metavar="GROUP[/NAME]",
-        help="play against these opponents at pad 2: training, held_back, '*'",
+        metavar="GROUP[/NAME]|FILE",
+        help="play against these opponents: training, held_back, '*', or those of a JSON file",
     )
     evaluate.add_argument(
         "--against",

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from operator import itemgetter
+from statistics import fmean
 from typing import Any, Final
 
 from minibrains.errors import RunError
@@ -43,7 +44,10 @@ def figures(rows: Iterable[Row]) -> dict[str, Any]:
         `n`: the number of episodes played; `distinct`: the number of those that count. The other
         entries are over the episodes that count: the number of each of OUTCOMES, the `share` of
         wins and its interval `low` to `high`, the mean of `ticks`, and `by_state`. `by_clock`: the
-        number of wins that the clock decided; None if no node reports it.
+        number of wins that the clock decided; None if no node reports it. `reward`: the mean sum of
+        the rewards in an episode, and `reward_of` where it comes from: "reward" of a RewardSum in
+        the workflow, or else "score", the game's own reward, as that of an environment; None if
+        every episode failed.
         `nodes`: over all episodes, the nodes that failed while the episode went on.
     """
     played = list(rows)
@@ -60,6 +64,7 @@ def figures(rows: Iterable[Row]) -> dict[str, Any]:
         "low": round(low, 6),
         "high": round(high, 6),
         "ticks": round(ticks / len(counted), 1),
+        **_reward(counted),
         "by_state": _by_state(counted),
         "nodes": _borne(played),
     }
@@ -104,6 +109,17 @@ def _by_clock(rows: Sequence[Row]) -> int | None:
     if any("rounds_by_clock" in row for row in rows):
         return sum(map(_won_by_clock, rows))
     return None
+
+
+def _reward(rows: Sequence[Row]) -> dict[str, Any]:
+    source = "reward" if any("reward" in row for row in rows) else "score"
+    rewards: list[float] = []
+    for row in rows:
+        # what a failed episode has is not the reward of a whole one
+        if outcome(row) != "failed" and row.get(source) is not None:
+            rewards.append(row[source])
+    mean = round(fmean(rewards), 6) if rewards else None
+    return {"reward": mean, "reward_of": source}
 
 
 def _borne(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
@@ -193,6 +209,21 @@ def compared(
     return results
 
 
+def table(sections: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the figures of the evaluated player against each opponent: name -> `won`, `n` (the
+    number of episodes that count), `share`, `low`, `high` and `reward`.
+    """
+    rows: dict[str, dict[str, Any]] = {}
+    for section in sections:
+        player = section["players"][0]
+        rows[section["name"]] = {
+            "won": player["won"],
+            "n": player["distinct"],
+            **{key: player[key] for key in ("share", "low", "high", "reward")},
+        }
+    return rows
+
+
 def made_with() -> dict[str, Any]:
     """Return the versions and the machine that an evaluation was made with, for its results."""
     return {"software": software(), "machine": machine()}
@@ -242,22 +273,26 @@ def describe(result: Mapping[str, Any]) -> str:
     players: list[Mapping[str, Any]] = []
     for section in sections:
         players.extend(section["players"])
-    width = max(len(label(player)) for player in players)
-    lines = [
-        headline(sections[0]),
-        f"{'':<{width}}  {'n':>5}  {'distinct':>8}  {'won':>5}  {'by clock':>8}  {'lost':>5}  "
-        f"{'drawn':>5}  {'time-out':>8}  "
-        f"{'failed':>6}  {'wins':>7}  {'95 % interval':>15}  {'better/worse':>12}  {'p':>7}",
-    ]
-    for section in sections:
-        if section["protocol"]["opponent"]:
-            lines.append(f"against {section['protocol']['opponent']}")
-        for player in section["players"]:
-            lines.append(_line(player, width))
-    lines.append(
-        "better/worse: episodes that only the first, or only this one, won; p: "
-        "exact two-sided sign test of those"
-    )
+    lines = [headline(result)]
+    if "opponents" in result:
+        opponents: list[tuple[str, Mapping[str, Any]]] = []
+        for section in sections:
+            opponents.append((section["name"], section["players"][0]))
+        lines.extend(_lines(f"{players[0]['name']} against", opponents))
+    if len(players) > len(sections):
+        width = max(len(label(player)) for player in players)
+        for section in sections:
+            title = section.get("name", "")
+            if title:
+                title = f"against {title}"
+            named = [(label(player), player) for player in section["players"]]
+            lines.extend(_lines(title, named, width))
+    lines.append(_about_rewards(players))
+    if len(players) > len(sections):
+        lines.append(
+            "better/worse: episodes that only the first, or only this one, won; p: "
+            "exact two-sided sign test of those"
+        )
     for section in sections:
         mine, *others = section["players"]
         if is_opposed(mine["roles"]):
@@ -282,6 +317,15 @@ def describe(result: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _about_rewards(players: Sequence[Mapping[str, Any]]) -> str:
+    """Return a sentence that says what the rewards in the table are."""
+    summed = dict.fromkeys(label(each) for each in players if each["reward_of"] == "reward")
+    line = "reward: mean of an episode's sum of the game's own rewards"
+    if summed:
+        line += f"; for {', '.join(summed)} of what the RewardSum of the workflow delivers"
+    return line
+
+
 def _why_left_out(protocol: Mapping[str, Any]) -> str:
     group, _, _ = protocol["opponent"].partition("/")
     if HELD_BACK in (protocol["split"], group):
@@ -289,18 +333,36 @@ def _why_left_out(protocol: Mapping[str, Any]) -> str:
     return "because an evaluation adds no episodes to a data set"
 
 
-def _line(player: Mapping[str, Any], width: int) -> str:
-    sides = p = ""
+def _lines(
+    title: str, players: Sequence[tuple[str, Mapping[str, Any]]], width: int = 0
+) -> list[str]:
+    """Return a table of players by their names, of which the longest may have that width."""
+    width = max(width, len(title), *[len(name) for name, _ in players])
+    lines = [
+        f"{title:<{width}}  {'n':>5}  {'distinct':>8}  {'won':>5}  {'by clock':>8}  {'lost':>5}  "
+        f"{'drawn':>5}  {'time-out':>8}  "
+        f"{'failed':>6}  {'wins':>7}  {'95 % interval':>15}  {'reward':>9}  {'better/worse':>12}  "
+        f"{'p':>7}"
+    ]
+    for name, player in players:
+        lines.append(_line(name, player, width))
+    return lines
+
+
+def _line(name: str, player: Mapping[str, Any], width: int) -> str:
+    sides = p = reward = ""
     pair = player.get("paired")
     if pair:
         sides, p = f"{pair['better']}/{pair['worse']}", f"{pair['p']:.2g}"
+    if player["reward"] is not None:
+        reward = f"{player['reward']:.2f}"
     by_clock = "" if player["by_clock"] is None else player["by_clock"]
     line = (
-        f"{label(player):<{width}}  {player['n']:>5}  {player['distinct']:>8}  "
+        f"{name:<{width}}  {player['n']:>5}  {player['distinct']:>8}  "
         f"{player['won']:>5}  {by_clock:>8}  "
         f"{player['lost']:>5}  {player['drawn']:>5}  {player['timed_out']:>8}  "
         f"{player['failed']:>6}  {share(player):>7}  "
-        f"{interval(player):>15}  {sides:>12}  {p:>7}"
+        f"{interval(player):>15}  {reward:>9}  {sides:>12}  {p:>7}"
     )
     return line.rstrip()
 

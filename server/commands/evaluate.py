@@ -17,6 +17,7 @@ from tqdm import tqdm
 
 from minibrains.evaluation import chart
 from minibrains.evaluation.ledger import Look, record_look
+from minibrains.evaluation.opponents import name_opponents
 from minibrains.evaluation.play import Games
 from minibrains.evaluation.player import Player
 from minibrains.evaluation.protocol import Protocol, choose_game, make_protocol
@@ -27,6 +28,7 @@ from minibrains.evaluation.report import (
     judge,
     made_with,
     outcome,
+    table,
 )
 from minibrains.evaluation.rows import Rows
 from minibrains.evaluation.rules import Baseline, Rules
@@ -49,6 +51,8 @@ from server.terminal import printable, tell
 class _Section:
     """The players of the same episodes, the evaluated one first."""
 
+    name: str
+    """The name of the opponent; empty without `--opponents`."""
     protocol: Protocol
     players: list[Player]
 
@@ -57,8 +61,8 @@ def main(arguments: argparse.Namespace) -> int:
     """Evaluate a workflow and print the results. Returns the exit status."""
     # the players, and the rows of each
     registry = read_registry(arguments)
-    game, rules, sections = _prepare(arguments, registry)
-    look = _record_look(arguments, game, sections)
+    game, rules, protocol, sections = _prepare(arguments, registry)
+    look = _record_look(arguments, game, protocol, sections)
     players: list[Player] = []
     for section in sections:
         players.extend(section.players)
@@ -82,7 +86,7 @@ def main(arguments: argparse.Namespace) -> int:
                 failed.append(row["error"])
 
     # the result and its files
-    result = _result(arguments, rules, sections, counted)
+    result = _result(arguments, rules, protocol, sections, counted)
     if look is not None:
         result["look"] = look.as_json()
     count = str(arguments.episodes)
@@ -139,16 +143,15 @@ def _say_stopped(
 
 def _prepare(
     arguments: argparse.Namespace, registry: Registry
-) -> tuple[Game, Rules, list[_Section]]:
+) -> tuple[Game, Rules, Protocol, list[_Section]]:
     """Determine players and conditions: one section, or with --opponents one for each opponent."""
     spec = read_spec(arguments)
     workflow = spec.load_workflow()
     game, rules = choose_game(workflow, registry)
     protocol = make_protocol(game, rules, arguments.states, arguments.seed, arguments.ticks)
-    protocols = [protocol]
+    protocols = {"": protocol}
     if arguments.opponents is not None:
-        opponents = rules.choose_opponents(arguments.opponents)
-        protocols = [protocol.against(opponent) for opponent in opponents]
+        protocols = name_opponents(arguments.opponents, protocol, rules, spec, registry)
 
     specs = [("evaluated", spec)]
     for other in arguments.against:
@@ -162,10 +165,10 @@ def _prepare(
     entrants = [(role, each, each.load_workflow()) for role, each in specs]
 
     sections: list[_Section] = []
-    for each in protocols:
-        players = _players(arguments, registry, each, entrants)
-        sections.append(_Section(each, players))
-    return game, rules, sections
+    for name, conditions in protocols.items():
+        players = _players(arguments, registry, conditions, entrants)
+        sections.append(_Section(name, conditions, players))
+    return game, rules, protocol, sections
 
 
 def _against(spec: RunSpec, text: str) -> tuple[str, RunSpec]:
@@ -191,18 +194,18 @@ def _is_chosen(player: Player) -> bool:
 
 
 def _record_look(
-    arguments: argparse.Namespace, game: Game, sections: list[_Section]
+    arguments: argparse.Namespace, game: Game, protocol: Protocol, sections: list[_Section]
 ) -> Look | None:
     """Record that held-back states are looked at; return None if the states are others."""
     splits = Splits.of(game)
-    if splits is None or sections[0].protocol.split != HELD_BACK:
+    if splits is None or protocol.split != HELD_BACK:
         return None
     compared: list[Player] = []
     for section in sections:
         for player in section.players:
             if _is_chosen(player):
                 compared.append(player)
-    return record_look(splits.path.parent, compared, arguments.episodes)
+    return record_look(splits.path.parent, protocol, compared, arguments.episodes)
 
 
 def _players(
@@ -214,6 +217,8 @@ def _players(
     """Make the players of these roles, merging those that would play exactly the same games."""
     players: dict[str, Player] = {}
     for role, spec, workflow in entrants:
+        # the brains of an opponent may be anywhere, like those that are named on the command line
+        spec = replace(spec, brains={**spec.brains, **protocol.brain_files})
         graph = spec.check(protocol.pin(workflow, registry, arguments.episodes), registry)
         left_out = protocol.left_out(graph.workflow, registry)
         player = Player([role], graph, spec.for_worker(graph.workflow), protocol, left_out)
@@ -226,31 +231,35 @@ def _players(
 def _result(
     arguments: argparse.Namespace,
     rules: Rules,
+    protocol: Protocol,
     sections: list[_Section],
     rows: dict[str, dict[int, dict[str, Any]]],
 ) -> dict[str, Any]:
     """Return the results of these episodes, which are given by the keys of their players."""
-    played = []
+    played: list[dict[str, Any]] = []
     for section in sections:
         who: list[dict[str, Any]] = []
         episodes: list[dict[int, dict[str, Any]]] = []
         for player in section.players:
             who.append(player.as_json())
             episodes.append(rows[player.key])
-        players = compared(who, episodes)
-        played.append(
-            {
-                "protocol": section.protocol.as_json(),
-                "episodes": arguments.episodes,
-                "baseline_episodes": arguments.baselines,
-                "players": players,
-            }
-        )
+        conditions = _conditions(arguments, section.protocol)
+        played.append({"name": section.name, **conditions, "players": compared(who, episodes)})
     if arguments.opponents is not None:
-        return {"episodes": arguments.episodes, "opponents": played, **made_with()}
+        conditions = _conditions(arguments, protocol)
+        return {**conditions, "table": table(played), "opponents": played, **made_with()}
+    del played[0]["name"]
     level = rules.level_of(list(sections[0].protocol.states))
     verdict = judge(played[0]["players"], level, rules.simple_players(level).keys())
     return {**played[0], "verdict": verdict, **made_with()}
+
+
+def _conditions(arguments: argparse.Namespace, protocol: Protocol) -> dict[str, Any]:
+    return {
+        "protocol": protocol.as_json(),
+        "episodes": arguments.episodes,
+        "baseline_episodes": arguments.baselines,
+    }
 
 
 def _play(
