@@ -60,9 +60,15 @@ def name_opponents(
     protocols: dict[str, Protocol] = {}
     for name, entry in entries.items():
         try:
-            protocols[name] = _protocol(entry, protocol, rules, spec, registry)
+            conditions = _protocol(entry, protocol, rules, spec, registry)
         except ValueError as error:
             raise MinibrainsError(f"{path}: {name}: {error}") from None
+        for known, other in protocols.items():
+            if other == conditions:
+                raise MinibrainsError(
+                    f"{path}: {known} and {name} are the same opponent; leave one of them out"
+                )
+        protocols[name] = conditions
     return protocols
 
 

@@ -194,19 +194,23 @@ def compared(
     mine = rows[0]
     results = []
     for who, theirs in zip(players, rows, strict=True):
-        for index in mine.keys() & theirs:
-            starts = mine[index]["start"], theirs[index]["start"]
-            # nothing is known of an episode that was lost
-            if all(starts) and starts[0] != starts[1]:
-                raise RunError(
-                    f"episode {index} did not begin alike for two players: "
-                    f"{starts[0]} and {starts[1]}"
-                )
+        check_starts(mine, theirs)
         result = {**who, **figures(theirs.values())}
         if theirs is not mine:
             result["paired"] = compare(mine, theirs)
         results.append(result)
     return results
+
+
+def check_starts(mine: Mapping[int, Row], theirs: Mapping[int, Row]) -> None:
+    """Raise RunError if an episode did not begin in the same way for two players."""
+    for index in mine.keys() & theirs:
+        starts = mine[index]["start"], theirs[index]["start"]
+        # nothing is known of an episode that was lost
+        if all(starts) and starts[0] != starts[1]:
+            raise RunError(
+                f"episode {index} did not begin alike for two players: {starts[0]} and {starts[1]}"
+            )
 
 
 def table(sections: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -21,6 +21,7 @@ from minibrains.evaluation.opponents import name_opponents
 from minibrains.evaluation.play import Games
 from minibrains.evaluation.player import Player
 from minibrains.evaluation.protocol import Protocol, choose_game, make_protocol
+from minibrains.evaluation.regression import EarlierResult, judge_regression
 from minibrains.evaluation.report import (
     compared,
     describe,
@@ -62,6 +63,7 @@ def main(arguments: argparse.Namespace) -> int:
     # the players, and the rows of each
     registry = read_registry(arguments)
     game, rules, protocol, sections = _prepare(arguments, registry)
+    earlier = _read_earlier(arguments, sections)
     look = _record_look(arguments, game, protocol, sections)
     players: list[Player] = []
     for section in sections:
@@ -89,6 +91,8 @@ def main(arguments: argparse.Namespace) -> int:
     result = _result(arguments, rules, protocol, sections, counted)
     if look is not None:
         result["look"] = look.as_json()
+    if earlier is not None:
+        result["regression"] = _judge_regression(earlier, sections, counted)
     count = str(arguments.episodes)
     if arguments.baselines is not None:
         count += f"-{arguments.baselines}"
@@ -106,7 +110,34 @@ def main(arguments: argparse.Namespace) -> int:
     if failed:
         _say(f"{len(failed)} episodes failed, they count as not won; the first: {failed[0]}")
         return FAILED
+    if earlier is not None:
+        _say(result["regression"]["sentence"])
+        if result["regression"]["worse"]:
+            return FAILED
     return DONE
+
+
+def _read_earlier(arguments: argparse.Namespace, sections: list[_Section]) -> EarlierResult | None:
+    """Read the result that `--no-worse-than` names; None if there is none.
+
+    Raises MinibrainsError if it was not made under the same conditions.
+    """
+    if arguments.no_worse_than is None:
+        return None
+    earlier = EarlierResult(Path(arguments.no_worse_than))
+    for section in sections:
+        earlier.rows(section.protocol)
+    return earlier
+
+
+def _judge_regression(
+    earlier: EarlierResult, sections: list[_Section], rows: dict[str, dict[int, dict[str, Any]]]
+) -> dict[str, Any]:
+    pairs = []
+    for section in sections:
+        now = rows[section.players[0].key]
+        pairs.append((section.name, now, earlier.rows(section.protocol)))
+    return judge_regression(sections[0].players[0].name, earlier.path, pairs)
 
 
 def _requested(arguments: argparse.Namespace, player: Player) -> range:
