@@ -117,8 +117,8 @@ def judge_regression(
 
     Returns:
         `worse`: whether it does; `sentence`: the same for people; `earlier`, `test` and `level`;
-        `comparisons`: the figures of `compare` for each opponent, with `p`, that of the one-sided
-        test, and `worse`.
+        `comparisons`: for each opponent the figures of `compare`, with the `p` of the one-sided
+        test instead, and `regression`: whether the agent wins less against this one.
     """
     comparisons: list[dict[str, Any]] = []
     for opponent, now, before in pairs:
