@@ -102,13 +102,15 @@ def _protocol(
 
 def _in_states(protocol: Protocol, pattern: str) -> Protocol:
     """Return the protocol for those of its states that match; raises ValueError if none does."""
-    names = [state for state in protocol.states if fnmatchcase(state, pattern)]
-    if not names:
+    states: dict[str, str] = {}
+    for state, sha256 in protocol.states.items():
+        if fnmatchcase(state, pattern):
+            states[state] = sha256
+    if not states:
         raise ValueError(
             f"no state of {protocol.split}/{protocol.only} matches {pattern!r}; "
             f"expected some of {', '.join(protocol.states)}"
         )
-    states = {name: protocol.states[name] for name in names}
     return replace(protocol, only=pattern, states=states)
 
 

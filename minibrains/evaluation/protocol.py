@@ -54,8 +54,11 @@ class Protocol:
 
     def as_json(self) -> dict[str, Any]:
         """Return the conditions for the results, as a JSON object, without paths."""
-        names = [each.name for each in fields(self) if each.name != "brain_files"]
-        return {name: to_json(getattr(self, name)) for name in names}
+        values: dict[str, Any] = {}
+        for each in fields(self):
+            if each.name != "brain_files":
+                values[each.name] = to_json(getattr(self, each.name))
+        return values
 
     def against(self, opponent: Opponent) -> Protocol:
         """Return the same protocol with this opponent at the other pad."""

@@ -112,13 +112,17 @@ def _by_clock(rows: Sequence[Row]) -> int | None:
 
 
 def _reward(rows: Sequence[Row]) -> dict[str, Any]:
-    source = "reward" if any("reward" in row for row in rows) else "score"
+    source = "score"
+    if any("reward" in row for row in rows):
+        source = "reward"
     rewards: list[float] = []
     for row in rows:
         # what a failed episode has is not the reward of a whole one
         if outcome(row) != "failed" and row.get(source) is not None:
             rewards.append(row[source])
-    mean = round(fmean(rewards), 6) if rewards else None
+    mean = None
+    if rewards:
+        mean = round(fmean(rewards), 6)
     return {"reward": mean, "reward_of": source}
 
 
@@ -223,7 +227,10 @@ def table(sections: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
         rows[section["name"]] = {
             "won": player["won"],
             "n": player["distinct"],
-            **{key: player[key] for key in ("share", "low", "high", "reward")},
+            "share": player["share"],
+            "low": player["low"],
+            "high": player["high"],
+            "reward": player["reward"],
         }
     return rows
 
