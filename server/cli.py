@@ -170,20 +170,20 @@ def parser() -> argparse.ArgumentParser:
     evaluate.add_argument(
         "--baselines",
         metavar="N",
-        type=_count,
-        help="the game's own baselines play only the first N episodes (default: all)",
+        type=_seed,
+        help="the game's own baselines play only the first N episodes (default: all; 0: none)",
     )
     evaluate.add_argument(
         "--opponents",
-        metavar="GROUP[/NAME]",
-        help="play against these opponents at pad 2: training, held_back, '*'",
+        metavar="GROUP[/NAME]|FILE",
+        help="play against these opponents: training, held_back, '*', or those of a JSON file",
     )
     evaluate.add_argument(
         "--against",
-        metavar="WORKFLOW",
+        metavar="WORKFLOW|NODE=FILE",
         action="append",
         default=[],
-        help="compare with this workflow, in pairs of episodes",
+        help="compare with this workflow, or with this brain, in pairs of episodes",
     )
     evaluate.add_argument(
         "--ticks",
@@ -209,6 +209,11 @@ def parser() -> argparse.ArgumentParser:
         metavar="DIR",
         default="evaluations",
         help="folder for results and episodes (default evaluations)",
+    )
+    evaluate.add_argument(
+        "--no-worse-than",
+        metavar="RESULT",
+        help="exit with status 1 if it wins less than in this earlier result, beyond chance",
     )
     evaluate.set_defaults(module="evaluate")
 
@@ -438,6 +443,18 @@ def parser() -> argparse.ArgumentParser:
     bench.add_argument(
         "--kill", metavar="NODE", help="realtime: kill the process of this node every ten seconds"
     )
+    bench.add_argument(
+        "--no-worse-than",
+        metavar="RESULT",
+        help="exit with status 1 if it is slower than in this earlier result of --json",
+    )
+    bench.add_argument(
+        "--tolerance",
+        metavar="SHARE",
+        type=_share,
+        default=0.1,
+        help="how much slower, as a share (default 0.1)",
+    )
     bench.set_defaults(module="bench")
     return top
 
@@ -455,6 +472,16 @@ def _port(text: str) -> int:
     if port > 65535:
         raise argparse.ArgumentTypeError(f"expected a port from 0 to 65535, found {text!r}")
     return port
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share < 1:
+        raise argparse.ArgumentTypeError(f"expected a number from 0 to below 1, found {text!r}")
+    return share
 
 
 def _whole(text: str, minimum: int) -> int:

@@ -43,7 +43,7 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
 
     # the title
     _write(pen, (48, 40), f"Episodes won: {sections[0]['players'][0]['name']}", 40, _INK)
-    _write(pen, (48, 100), headline(sections[0]), 24, _PALE)
+    _write(pen, (48, 100), headline(result), 24, _PALE)
 
     # the scale, behind the lines of the players
     for tenth in range(0, 11, 2):
@@ -82,8 +82,9 @@ def _bars(result: Mapping[str, Any]) -> list[_Bar]:
     bars: list[_Bar] = []
     if "opponents" in result:
         for section in result["opponents"]:
-            group, _, name = section["protocol"]["opponent"].partition("/")
-            bars.append(_Bar(f"against {name}", group, section["players"][0]))
+            name = section["name"].rpartition("/")[2]
+            note = section["protocol"]["opponent"] or section["protocol"]["only"]
+            bars.append(_Bar(f"against {name}", note, section["players"][0]))
         return bars
     for player in result["players"]:
         bars.append(_Bar(player["name"], ", ".join(player["roles"]), player))

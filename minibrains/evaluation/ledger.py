@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from minibrains.errors import GameError
 from minibrains.evaluation.player import Player
+from minibrains.evaluation.protocol import Protocol
 from minibrains.files import LineFile, sync_folders
 
 LEDGER: Final = "held_back.jsonl"
@@ -36,7 +37,7 @@ class Look:
         return {"number": self.number, "ledger": str(self.path), **self.entry}
 
 
-def record_look(folder: Path, players: Sequence[Player], episodes: int) -> Look:
+def record_look(folder: Path, protocol: Protocol, players: Sequence[Player], episodes: int) -> Look:
     """Record that some players are evaluated on held-back states, before they are.
 
     The same evaluation again, after an interruption say, is the same look: it has the same results.
@@ -44,6 +45,7 @@ def record_look(folder: Path, players: Sequence[Player], episodes: int) -> Look:
 
     Args:
         folder: The folder of the game's splits.json.
+        protocol: The protocol, with all states that are looked at.
         players: The evaluated players and those that they are compared with, without the game's
             own baselines.
         episodes: The number of episodes of each.
@@ -52,7 +54,6 @@ def record_look(folder: Path, players: Sequence[Player], episodes: int) -> Look:
         GameError: The ledger cannot be read or written, so the states must not be looked at.
     """
     path = folder / LEDGER
-    protocol = players[0].protocol
     entry = {
         "rom_sha1": protocol.rom_sha1,
         "states": f"{protocol.split}/{protocol.only}",

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any
 
 from minibrains.brain_file import hash_file
@@ -48,16 +49,28 @@ class Protocol:
     opponent: str = ""
     """The name of the opponent at the other pad; empty if the game itself plays there."""
     clock: str = "fast"
+    brain_files: Mapping[str, Path] = field(default_factory=dict)
+    """The brains of added nodes: node -> absolute path. `nodes` has their SHA-256."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the conditions for the results, as a JSON object."""
-        return {field.name: to_json(getattr(self, field.name)) for field in fields(self)}
+        """Return the conditions for the results, as a JSON object, without paths."""
+        values: dict[str, Any] = {}
+        for each in fields(self):
+            if each.name != "brain_files":
+                values[each.name] = to_json(getattr(self, each.name))
+        return values
 
     def against(self, opponent: Opponent) -> Protocol:
         """Return the same protocol with this opponent at the other pad."""
         write = {**self.write, **opponent.write}
         nodes = {**self.nodes, **opponent.nodes}
-        return replace(self, opponent=opponent.title, write=write, nodes=nodes)
+        return replace(
+            self,
+            opponent=opponent.title,
+            write=write,
+            nodes=nodes,
+            brain_files=opponent.brain_files,
+        )
 
     def pin(self, workflow: Workflow, registry: Registry, episodes: int) -> Workflow:
         """Return the workflow with its console,
@@ -73,7 +86,7 @@ class Protocol:
                 added.
         """
         workflow = registry.migrate(workflow)
-        name, games = _console(workflow, registry)
+        name, games = only_console(workflow, registry)
         if self.game not in games:
             fault = Fault(
                 "it plays another game",
@@ -84,20 +97,23 @@ class Protocol:
                 code="wrong_game",
             )
             raise WorkflowError([fault], workflow.where)
-        entry = workflow.nodes[name]
+        console = workflow.nodes[name]
         pinned = {
             "game": self.game,
             "states": sorted(self.states),
             "noops": self.noops,
             "write": to_json(self.write),
         }
-        workflow = workflow.with_node(name, {**entry.raw, "set": {**entry.set, **pinned}})
+        workflow = workflow.with_node(name, {**console.raw, "set": {**console.set, **pinned}})
         for collector in self.left_out(workflow, registry):
             workflow = workflow.with_node(
                 collector, {**workflow.nodes[collector].raw, "mode": "mute"}
             )
         for added, raw in self.nodes.items():
-            workflow = _with_added(workflow, name, added, to_json(raw))
+            entry = to_json(raw)
+            if added in self.brain_files:
+                entry["brain"]["file"] = str(self.brain_files[added])
+            workflow = _with_added(workflow, name, added, entry)
         return registry.migrate(
             workflow.with_run(RunSettings(episodes, self.ticks, self.seed, "fast"))
         )
@@ -121,7 +137,7 @@ def choose_game(workflow: Workflow, registry: Registry) -> tuple[Game, Rules]:
 
     Raises MinibrainsError.
     """
-    _, names = _console(registry.migrate(workflow), registry)
+    _, names = only_console(registry.migrate(workflow), registry)
     folders = dict(known_games())
     with_rules = [name for name in names if name in folders and (folders[name] / RULES).is_file()]
     if not with_rules:
@@ -189,7 +205,7 @@ def make_protocol(game: Game, rules: Rules, states: str, seed: int, ticks: int |
     )
 
 
-def _console(workflow: Workflow, registry: Registry) -> tuple[str, Sequence[str]]:
+def only_console(workflow: Workflow, registry: Registry) -> tuple[str, Sequence[str]]:
     """Return the id of the only console of a migrated workflow, and its games.
 
     Raises WorkflowError.
@@ -214,6 +230,16 @@ def _console(workflow: Workflow, registry: Registry) -> tuple[str, Sequence[str]
     return console.id, ()
 
 
+def _relinked(sources: str | list[str], console: str) -> str | list[str]:
+    """Return the sources of an input, with the console's own id in the place of `console`."""
+    if isinstance(sources, list):
+        return [str(_relinked(source, console)) for source in sources]
+    node, _, output = sources.partition(".")
+    if node == _CONSOLE:
+        return f"{console}.{output}"
+    return sources
+
+
 def _with_added(workflow: Workflow, console: str, added: str, entry: Mapping[str, Any]) -> Workflow:
     """Return the workflow with one more node;
     an entry called `console` changes the workflow's own console instead.
@@ -222,9 +248,8 @@ def _with_added(workflow: Workflow, console: str, added: str, entry: Mapping[str
     WorkflowError if the id is taken.
     """
     links = {}
-    for socket, source in entry.get("in", {}).items():
-        node, _, output = source.partition(".")
-        links[socket] = f"{console}.{output}" if node == _CONSOLE else source
+    for socket, sources in entry.get("in", {}).items():
+        links[socket] = _relinked(sources, console)
     if added != _CONSOLE:
         if added in workflow.nodes:
             message = "the evaluation adds a node of this id; give yours another"

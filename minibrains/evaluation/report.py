@@ -5,8 +5,9 @@ and a table of these.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from operator import itemgetter
+from statistics import fmean
 from typing import Any, Final
 
 from minibrains.errors import RunError
@@ -43,7 +44,10 @@ def figures(rows: Iterable[Row]) -> dict[str, Any]:
         `n`: the number of episodes played; `distinct`: the number of those that count. The other
         entries are over the episodes that count: the number of each of OUTCOMES, the `share` of
         wins and its interval `low` to `high`, the mean of `ticks`, and `by_state`. `by_clock`: the
-        number of wins that the clock decided; None if no node reports it.
+        number of wins that the clock decided; None if no node reports it. `reward`: the mean sum of
+        the rewards in an episode, and `reward_of` where it comes from: "reward" of a RewardSum in
+        the workflow, or else "score", the game's own reward, as that of an environment; None if
+        every episode failed.
         `nodes`: over all episodes, the nodes that failed while the episode went on.
     """
     played = list(rows)
@@ -60,6 +64,7 @@ def figures(rows: Iterable[Row]) -> dict[str, Any]:
         "low": round(low, 6),
         "high": round(high, 6),
         "ticks": round(ticks / len(counted), 1),
+        **_reward(counted),
         "by_state": _by_state(counted),
         "nodes": _borne(played),
     }
@@ -88,12 +93,37 @@ def _by_state(rows: Iterable[Row]) -> dict[str, dict[str, int]]:
     return dict(sorted(by_state.items()))
 
 
+def _won(row: Row) -> bool:
+    return outcome(row) == "won"
+
+
+def _won_by_clock(row: Row) -> bool:
+    return _won(row) and row.get("rounds_by_clock", 0) > 0
+
+
+def _won_by_knockout(row: Row) -> bool:
+    return _won(row) and not _won_by_clock(row)
+
+
 def _by_clock(rows: Sequence[Row]) -> int | None:
-    with_clock = [row for row in rows if "rounds_by_clock" in row]
-    if not with_clock:
-        return None
-    decided = [row for row in with_clock if outcome(row) == "won" and row["rounds_by_clock"]]
-    return len(decided)
+    if any("rounds_by_clock" in row for row in rows):
+        return sum(map(_won_by_clock, rows))
+    return None
+
+
+def _reward(rows: Sequence[Row]) -> dict[str, Any]:
+    source = "score"
+    if any("reward" in row for row in rows):
+        source = "reward"
+    rewards: list[float] = []
+    for row in rows:
+        # what a failed episode has is not the reward of a whole one
+        if outcome(row) != "failed" and row.get(source) is not None:
+            rewards.append(row[source])
+    mean = None
+    if rewards:
+        mean = round(fmean(rewards), 6)
+    return {"reward": mean, "reward_of": source}
 
 
 def _borne(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
@@ -118,13 +148,25 @@ def compare(mine: Mapping[int, Row], theirs: Mapping[int, Row]) -> dict[str, Any
         `pairs`: the number of pairs; `better`: of those that only the first player won; `worse`: of
         those that only the second won; `p`: the p-value of the sign test; `difference`: the first
         player's share of wins minus that of the second, with its interval `low` to `high`.
+        If a node reports which wins the clock decided, `by_knockout` and `by_clock` have the same
+        entries, in which only such wins count.
     """
     pairs: dict[tuple[object, object], int] = {}
     for index in sorted(mine.keys() & theirs, reverse=True):
         pairs[_trajectory(mine[index]), _trajectory(theirs[index])] = index
+    rows = [(mine[index], theirs[index]) for index in pairs.values()]
+    compared = _paired(rows, _won)
+    if any("rounds_by_clock" in row for row in mine.values()):
+        compared["by_knockout"] = _paired(rows, _won_by_knockout)
+        compared["by_clock"] = _paired(rows, _won_by_clock)
+    return compared
+
+
+def _paired(pairs: Sequence[tuple[Row, Row]], is_win: Callable[[Row], bool]) -> dict[str, Any]:
+    """Compare two players by the episodes that are wins in this sense."""
     wins: Counter[tuple[bool, bool]] = Counter()
-    for index in pairs.values():
-        wins[outcome(mine[index]) == "won", outcome(theirs[index]) == "won"] += 1
+    for mine, theirs in pairs:
+        wins[is_win(mine), is_win(theirs)] += 1
     both, neither = wins[True, True], wins[False, False]
     better, worse = wins[True, False], wins[False, True]
     low, high = paired_difference(both, better, worse, neither)
@@ -156,19 +198,41 @@ def compared(
     mine = rows[0]
     results = []
     for who, theirs in zip(players, rows, strict=True):
-        for index in mine.keys() & theirs:
-            starts = mine[index]["start"], theirs[index]["start"]
-            # nothing is known of an episode that was lost
-            if all(starts) and starts[0] != starts[1]:
-                raise RunError(
-                    f"episode {index} did not begin alike for two players: "
-                    f"{starts[0]} and {starts[1]}"
-                )
+        check_starts(mine, theirs)
         result = {**who, **figures(theirs.values())}
         if theirs is not mine:
             result["paired"] = compare(mine, theirs)
         results.append(result)
     return results
+
+
+def check_starts(mine: Mapping[int, Row], theirs: Mapping[int, Row]) -> None:
+    """Raise RunError if an episode did not begin in the same way for two players."""
+    for index in mine.keys() & theirs:
+        starts = mine[index]["start"], theirs[index]["start"]
+        # nothing is known of an episode that was lost
+        if all(starts) and starts[0] != starts[1]:
+            raise RunError(
+                f"episode {index} did not begin alike for two players: {starts[0]} and {starts[1]}"
+            )
+
+
+def table(sections: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the figures of the evaluated player against each opponent: name -> `won`, `n` (the
+    number of episodes that count), `share`, `low`, `high` and `reward`.
+    """
+    rows: dict[str, dict[str, Any]] = {}
+    for section in sections:
+        player = section["players"][0]
+        rows[section["name"]] = {
+            "won": player["won"],
+            "n": player["distinct"],
+            "share": player["share"],
+            "low": player["low"],
+            "high": player["high"],
+            "reward": player["reward"],
+        }
+    return rows
 
 
 def made_with() -> dict[str, Any]:
@@ -200,6 +264,9 @@ def judge(
         )
         return {"level": None, "above": None, "best": None, "sentence": sentence}
     simple_players = [player for player in players if not simple.isdisjoint(player["roles"])]
+    if not simple_players:
+        sentence = f"No verdict: no simple player of {level} has played"
+        return {"level": level, "above": None, "best": None, "sentence": sentence}
     best = max(simple_players, key=itemgetter("high"))
     above = mine["low"] > best["high"]
     found = "better" if above else "not shown to be better"
@@ -217,27 +284,33 @@ def describe(result: Mapping[str, Any]) -> str:
     players: list[Mapping[str, Any]] = []
     for section in sections:
         players.extend(section["players"])
-    width = max(len(label(player)) for player in players)
-    lines = [
-        headline(sections[0]),
-        f"{'':<{width}}  {'n':>5}  {'distinct':>8}  {'won':>5}  {'by clock':>8}  {'lost':>5}  "
-        f"{'drawn':>5}  {'time-out':>8}  "
-        f"{'failed':>6}  {'wins':>7}  {'95 % interval':>15}  {'better/worse':>12}  {'p':>7}",
-    ]
-    for section in sections:
-        if section["protocol"]["opponent"]:
-            lines.append(f"against {section['protocol']['opponent']}")
-        for player in section["players"]:
-            lines.append(_line(player, width))
-    lines.append(
-        "better/worse: episodes that only the first, or only this one, won; p: "
-        "exact two-sided sign test of those"
-    )
+    lines = [headline(result)]
+    if "opponents" in result:
+        opponents: list[tuple[str, Mapping[str, Any]]] = []
+        for section in sections:
+            opponents.append((section["name"], section["players"][0]))
+        lines.extend(_lines(f"{players[0]['name']} against", opponents))
+    if len(players) > len(sections):
+        width = max(len(label(player)) for player in players)
+        for section in sections:
+            title = section.get("name", "")
+            if title:
+                title = f"against {title}"
+            named = [(label(player), player) for player in section["players"]]
+            lines.extend(_lines(title, named, width))
+    lines.append(_about_rewards(players))
+    if len(players) > len(sections):
+        lines.append(
+            "better/worse: episodes that only the first, or only this one, won; p: "
+            "exact two-sided sign test of those"
+        )
     for section in sections:
         mine, *others = section["players"]
+        if is_opposed(mine["roles"]):
+            lines.append(f"{label(mine)}: these are the same nodes and brains, so the same games")
         for player in others:
-            if "against" in player["roles"]:
-                lines.append(_difference(mine, player))
+            if is_opposed(player["roles"]):
+                lines.extend(_differences(mine, player))
     for section in sections:
         why = _why_left_out(section["protocol"])
         for player in section["players"]:
@@ -255,6 +328,15 @@ def describe(result: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _about_rewards(players: Sequence[Mapping[str, Any]]) -> str:
+    """Return a sentence that says what the rewards in the table are."""
+    summed = dict.fromkeys(label(each) for each in players if each["reward_of"] == "reward")
+    line = "reward: mean of an episode's sum of the game's own rewards"
+    if summed:
+        line += f"; for {', '.join(summed)} of what the RewardSum of the workflow delivers"
+    return line
+
+
 def _why_left_out(protocol: Mapping[str, Any]) -> str:
     group, _, _ = protocol["opponent"].partition("/")
     if HELD_BACK in (protocol["split"], group):
@@ -262,29 +344,65 @@ def _why_left_out(protocol: Mapping[str, Any]) -> str:
     return "because an evaluation adds no episodes to a data set"
 
 
-def _line(player: Mapping[str, Any], width: int) -> str:
-    sides = p = ""
+def _lines(
+    title: str, players: Sequence[tuple[str, Mapping[str, Any]]], width: int = 0
+) -> list[str]:
+    """Return a table of players by their names, of which the longest may have that width."""
+    width = max(width, len(title), *[len(name) for name, _ in players])
+    lines = [
+        f"{title:<{width}}  {'n':>5}  {'distinct':>8}  {'won':>5}  {'by clock':>8}  {'lost':>5}  "
+        f"{'drawn':>5}  {'time-out':>8}  "
+        f"{'failed':>6}  {'wins':>7}  {'95 % interval':>15}  {'reward':>9}  {'better/worse':>12}  "
+        f"{'p':>7}"
+    ]
+    for name, player in players:
+        lines.append(_line(name, player, width))
+    return lines
+
+
+def _line(name: str, player: Mapping[str, Any], width: int) -> str:
+    sides = p = reward = ""
     pair = player.get("paired")
     if pair:
         sides, p = f"{pair['better']}/{pair['worse']}", f"{pair['p']:.2g}"
+    if player["reward"] is not None:
+        reward = f"{player['reward']:.2f}"
     by_clock = "" if player["by_clock"] is None else player["by_clock"]
     line = (
-        f"{label(player):<{width}}  {player['n']:>5}  {player['distinct']:>8}  "
+        f"{name:<{width}}  {player['n']:>5}  {player['distinct']:>8}  "
         f"{player['won']:>5}  {by_clock:>8}  "
         f"{player['lost']:>5}  {player['drawn']:>5}  {player['timed_out']:>8}  "
         f"{player['failed']:>6}  {share(player):>7}  "
-        f"{interval(player):>15}  {sides:>12}  {p:>7}"
+        f"{interval(player):>15}  {reward:>9}  {sides:>12}  {p:>7}"
     )
     return line.rstrip()
 
 
-def _difference(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
-    """Return a sentence about the difference of two players in pairs of episodes."""
-    pair = theirs["paired"]
-    points = [f"{100 * pair[name]:+.1f}" for name in ("difference", "low", "high")]
+def _differences(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:
+    """Return lines about the difference of two players in pairs of episodes,
+    and about what distinguishes them.
+    """
+    paired = theirs["paired"]
+    pairs = f"{paired['pairs']} pairs"
+    lines = [f"{mine['name']} minus {label(theirs)}: {_difference(paired, pairs)}"]
+    for kind, words in (("by_knockout", "by knock-out"), ("by_clock", "by the clock")):
+        if kind in paired:
+            lines.append(f"  {words}: {_difference(paired[kind], pairs)}")
+    if mine["nodes_sha256"] != theirs["nodes_sha256"]:
+        hashes = f"{mine['nodes_sha256'][:12]} and {theirs['nodes_sha256'][:12]}"
+        lines.append(f"  other nodes or settings, SHA-256 {hashes}")
+    for node in sorted(mine["brains"].keys() & theirs["brains"]):
+        brains = mine["brains"][node]["sha256"], theirs["brains"][node]["sha256"]
+        if brains[0] != brains[1]:
+            lines.append(f"  other brain of {node}, SHA-256 {brains[0][:12]} and {brains[1][:12]}")
+    return lines
+
+
+def _difference(paired: Mapping[str, Any], pairs: str) -> str:
+    points = [f"{100 * paired[name]:+.1f}" for name in ("difference", "low", "high")]
     return (
-        f"{mine['name']} minus {label(theirs)}: {points[0]} points in {pair['pairs']} pairs, "
-        f"95 % interval {points[1]} to {points[2]}"
+        f"{points[0]} points in {pairs}, 95 % interval {points[1]} to {points[2]}, "
+        f"better/worse {paired['better']}/{paired['worse']}, p {paired['p']:.2g}"
     )
 
 
@@ -302,6 +420,11 @@ def headline(result: Mapping[str, Any]) -> str:
         f"{protocol['game']}, split {protocol['split']}{only} ({len(protocol['states'])} states), "
         f"{episodes} each{baselines}, seed {protocol['seed']}"
     )
+
+
+def is_opposed(roles: Iterable[str]) -> bool:
+    """Return True for the roles of a player that `--against` names."""
+    return any(role.partition(":")[0] == "against" for role in roles)
 
 
 def label(player: Mapping[str, Any]) -> str:

@@ -38,13 +38,8 @@ class Rows:
             if path.exists():
                 text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise MinibrainsError(
-                f"{path}: the episodes played so far cannot be read: {error}"
-            ) from None
-        for line in text.splitlines():
-            row = _read(line)
-            if row is not None and type(row.get("episode")) is int:
-                self.episodes.setdefault(row["episode"], row)
+            raise _unreadable(path, error) from None
+        self.episodes.update(_episodes(text))
         if not text:
             self._append(dict(identity))
         elif not text.endswith("\n"):
@@ -76,6 +71,27 @@ class Rows:
                 file.write(text.encode())
         except OSError as error:
             raise RunError(f"{self.path} cannot be written: {error.strerror or error}") from None
+
+
+def read_rows(path: Path) -> dict[int, dict[str, Any]]:
+    """Return the episodes of a file by number. Raises MinibrainsError if it cannot be read."""
+    try:
+        return _episodes(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: Exception) -> MinibrainsError:
+    return MinibrainsError(f"{path}: the episodes played so far cannot be read: {error}")
+
+
+def _episodes(text: str) -> dict[int, dict[str, Any]]:
+    episodes: dict[int, dict[str, Any]] = {}
+    for line in text.splitlines():
+        row = _read(line)
+        if row is not None and type(row.get("episode")) is int:
+            episodes.setdefault(row["episode"], row)
+    return episodes
 
 
 def _read(line: str) -> dict[str, Any] | None:

@@ -42,15 +42,30 @@ class Opponent:
 
     name: str
     group: str
-    """TRAINING or HELD_BACK."""
+    """TRAINING or HELD_BACK; "workflow" for a workflow that is no part of the game."""
     write: Mapping[str, int | str]
     """Variables that make the game read the other pad."""
     nodes: _Nodes
+    brain_files: Mapping[str, Path] = field(default_factory=dict)
+    """The brains of these nodes: node -> absolute path."""
 
     @property
     def title(self) -> str:
         """The opponent's name in `--opponents` and in the results: GROUP/NAME."""
         return f"{self.group}/{self.name}"
+
+
+@dataclass(frozen=True)
+class OtherPad:
+    """How a workflow holds the other pad."""
+
+    write: Mapping[str, int | str]
+    """Variables that make the game read the other pad."""
+    console: Mapping[str, Any]
+    """The changes of the evaluated workflow's console; the workflow is linked in the place of its
+    links."""
+    views: _Nodes
+    """Output of the console -> the node that gives it to the player at the other pad."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +85,8 @@ class Rules:
     simple: Mapping[str, Mapping[str, Baseline]] = field(default_factory=dict)
     """Pattern of states -> the best simple player of each class."""
     opponents: Sequence[Opponent] = ()
+    other_pad: OtherPad | None = None
+    """None: only the opponents named here can hold the other pad."""
 
     def level_of(self, states: Sequence[str]) -> str | None:
         """Return the pattern of `simple` that all these states match; None if there is none."""
@@ -125,10 +142,11 @@ def read_rules(path: Path) -> Rules:
         read = {key: parse_value(types[key], value) for key, value in values.items()}
         _check_nodes(read.get("nodes", {}))
         simple = _read_simple(read.pop("simple", {}))
-        opponents = _read_opponents(read.pop("opponents", {}))
+        section = read.pop("opponents", {})
+        opponents, other_pad = _read_opponents(section), _read_other_pad(section)
     except ValueError as error:
         raise GameError(f"{path}: {error}") from None
-    return Rules(**read, simple=simple, opponents=opponents)
+    return Rules(**read, simple=simple, opponents=opponents, other_pad=other_pad)
 
 
 def _read_simple(
@@ -170,8 +188,9 @@ def _read_opponents(section: Mapping[str, Any]) -> list[Opponent]:
         TRAINING: Mapping[str, _Widgets],
         HELD_BACK: Mapping[str, _Widgets],
     }
-    if section.keys() != types.keys():
-        raise ValueError(f'"opponents" has {", ".join(section)}; expected {", ".join(types)}')
+    if not types.keys() <= section.keys() <= types.keys() | {"views"}:
+        expected = f"{', '.join(types)}, and perhaps views"
+        raise ValueError(f'"opponents" has {", ".join(section)}; expected {expected}')
     read = {key: parse_value(kind, section[key]) for key, kind in types.items()}
     _check_nodes(read["nodes"])
     opponents = []
@@ -180,6 +199,15 @@ def _read_opponents(section: Mapping[str, Any]) -> list[Opponent]:
             nodes = _with_widgets(read["nodes"], widgets)
             opponents.append(Opponent(name, group, read["write"], nodes))
     return opponents
+
+
+def _read_other_pad(section: Mapping[str, Any]) -> OtherPad | None:
+    """Read `views` of `opponents`. Raises ValueError."""
+    if "views" not in section:
+        return None
+    views = parse_value(_Nodes, section["views"])
+    _check_nodes(views)
+    return OtherPad(section["write"], section["nodes"].get("console", {}), views)
 
 
 def _check_nodes(nodes: _Nodes) -> None:

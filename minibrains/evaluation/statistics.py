@@ -61,11 +61,27 @@ def sign_test(better: int, worse: int) -> float:
         >>> sign_test(3, 1)
         0.625
     """
+    return min(1.0, 2 * one_sided_sign_test(min(better, worse), max(better, worse)))
+
+
+def one_sided_sign_test(better: int, worse: int) -> float:
+    """Return the p-value of the one-sided exact sign test:
+    the probability, between equals, that the first player is better in so few pairs, or fewer.
+
+    Args:
+        better: The number of pairs that only the first player won.
+        worse: The number of pairs that only the second player won.
+
+    Returns:
+        The p-value, 0 to 1; small if the first player is worse.
+
+    Example:
+        >>> one_sided_sign_test(1, 3)
+        0.3125
+    """
     total = better + worse
-    tail = sum(comb(total, count) for count in range(min(better, worse) + 1))
-    if total:
-        return min(1.0, tail / (1 << total - 1))
-    return 1.0
+    tail = sum(comb(total, count) for count in range(better + 1))
+    return tail / (1 << total)
 
 
 def paired_difference(both: int, better: int, worse: int, neither: int) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from the variables of the Street Fighter II map.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import Annotated, Final, Literal, NamedTuple
 
@@ -141,6 +141,31 @@ class GameFeatures(Node, category="fighting"):
                 f"the game has no variable {missing}; a fight needs {', '.join(READ)}"
             ) from None
         return Features(fight, own, enemy, own - enemy, distance, right, range_band)
+
+
+class SwapSides(Node, category="fighting"):
+    """Let the player at pad 2 see itself as the agent: exchange the variables of the two fighters.
+
+    variables:  of the Street Fighter II map, agent_… and enemy_…
+    Out:        the same, with each of these names standing for the other fighter. Variables that
+        only one of them has, and all others, are as they were
+    """
+
+    def tick(self, variables: Variables) -> Variables:
+        others = _names_of_the_other(tuple(variables))
+        return {name: variables[other] for name, other in others}
+
+
+@lru_cache(maxsize=8)
+def _names_of_the_other(names: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Return each name with that of the same variable of the other fighter."""
+    sides = {"agent": "enemy", "enemy": "agent"}
+    others: list[tuple[str, str]] = []
+    for name in names:
+        side, _, what = name.partition("_")
+        other = f"{sides.get(side, side)}_{what}"
+        others.append((name, other if other in names else name))
+    return others
 
 
 class History(NamedTuple):

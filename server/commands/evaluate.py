@@ -8,25 +8,36 @@ import argparse
 import hashlib
 import json
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from tqdm import tqdm
 
 from minibrains.evaluation import chart
 from minibrains.evaluation.ledger import Look, record_look
+from minibrains.evaluation.opponents import name_opponents
 from minibrains.evaluation.play import Games
 from minibrains.evaluation.player import Player
 from minibrains.evaluation.protocol import Protocol, choose_game, make_protocol
-from minibrains.evaluation.report import compared, describe, judge, made_with, outcome
+from minibrains.evaluation.regression import EarlierResult, judge_regression
+from minibrains.evaluation.report import (
+    compared,
+    describe,
+    is_opposed,
+    judge,
+    made_with,
+    outcome,
+    table,
+)
 from minibrains.evaluation.rows import Rows
 from minibrains.evaluation.rules import Baseline, Rules
 from minibrains.files import write_atomic
 from minibrains.games.catalog import Game
 from minibrains.games.splits import HELD_BACK, Splits
 from minibrains.graph.registry import Registry
-from minibrains.graph.workflow import Workflow
+from minibrains.graph.workflow import NODE_ID, Workflow
 from minibrains.process.launchers import choose_launcher
 from minibrains.process.local import ProcessLauncher
 from minibrains.process.pool import Launcher
@@ -36,14 +47,13 @@ from server.commands.interrupt import stop_on_interrupt
 from server.commands.workflow_arguments import read_registry, read_spec
 from server.terminal import printable, tell
 
-CHOSEN: Final = frozenset({"evaluated", "against"})
-"""The roles of the players that the command names; the others are the game's own baselines."""
-
 
 @dataclass(frozen=True)
 class _Section:
     """The players of the same episodes, the evaluated one first."""
 
+    name: str
+    """The name of the opponent; empty without `--opponents`."""
     protocol: Protocol
     players: list[Player]
 
@@ -52,8 +62,9 @@ def main(arguments: argparse.Namespace) -> int:
     """Evaluate a workflow and print the results. Returns the exit status."""
     # the players, and the rows of each
     registry = read_registry(arguments)
-    game, rules, sections = _prepare(arguments, registry)
-    look = _record_look(arguments, game, sections)
+    game, rules, protocol, sections = _prepare(arguments, registry)
+    earlier = _read_earlier(arguments, sections)
+    look = _record_look(arguments, game, protocol, sections)
     players: list[Player] = []
     for section in sections:
         players.extend(section.players)
@@ -77,9 +88,11 @@ def main(arguments: argparse.Namespace) -> int:
                 failed.append(row["error"])
 
     # the result and its files
-    result = _result(arguments, rules, sections, counted)
+    result = _result(arguments, rules, protocol, sections, counted)
     if look is not None:
         result["look"] = look.as_json()
+    if earlier is not None:
+        result["regression"] = _judge_regression(earlier, sections, counted)
     count = str(arguments.episodes)
     if arguments.baselines is not None:
         count += f"-{arguments.baselines}"
@@ -97,12 +110,39 @@ def main(arguments: argparse.Namespace) -> int:
     if failed:
         _say(f"{len(failed)} episodes failed, they count as not won; the first: {failed[0]}")
         return FAILED
+    if earlier is not None:
+        _say(result["regression"]["sentence"])
+        if result["regression"]["worse"]:
+            return FAILED
     return DONE
+
+
+def _read_earlier(arguments: argparse.Namespace, sections: list[_Section]) -> EarlierResult | None:
+    """Read the result that `--no-worse-than` names; None if there is none.
+
+    Raises MinibrainsError if it was not made under the same conditions.
+    """
+    if arguments.no_worse_than is None:
+        return None
+    earlier = EarlierResult(Path(arguments.no_worse_than))
+    for section in sections:
+        earlier.rows(section.protocol)
+    return earlier
+
+
+def _judge_regression(
+    earlier: EarlierResult, sections: list[_Section], rows: dict[str, dict[int, dict[str, Any]]]
+) -> dict[str, Any]:
+    pairs = []
+    for section in sections:
+        now = rows[section.players[0].key]
+        pairs.append((section.name, now, earlier.rows(section.protocol)))
+    return judge_regression(sections[0].players[0].name, earlier.path, pairs)
 
 
 def _requested(arguments: argparse.Namespace, player: Player) -> range:
     """Return the numbers of the episodes that a player plays."""
-    if arguments.baselines is None or not CHOSEN.isdisjoint(player.roles):
+    if arguments.baselines is None or _is_chosen(player):
         return range(arguments.episodes)
     return range(min(arguments.baselines, arguments.episodes))
 
@@ -134,50 +174,69 @@ def _say_stopped(
 
 def _prepare(
     arguments: argparse.Namespace, registry: Registry
-) -> tuple[Game, Rules, list[_Section]]:
+) -> tuple[Game, Rules, Protocol, list[_Section]]:
     """Determine players and conditions: one section, or with --opponents one for each opponent."""
     spec = read_spec(arguments)
     workflow = spec.load_workflow()
     game, rules = choose_game(workflow, registry)
     protocol = make_protocol(game, rules, arguments.states, arguments.seed, arguments.ticks)
-    named = [("against", Baseline(name)) for name in arguments.against]
-    named += [(role, Baseline(name)) for role, name in rules.baselines.items()]
-    protocols = [protocol]
-    if arguments.opponents is None:
-        level = rules.level_of(list(protocol.states))
-        named += rules.simple_players(level).items()
-    else:
-        opponents = rules.choose_opponents(arguments.opponents)
-        protocols = [protocol.against(opponent) for opponent in opponents]
-    entrants = [("evaluated", spec, workflow)]
-    for role, baseline in named:
-        other = RunSpec(
-            baseline.workflow,
-            widgets=baseline.widgets,
-            packs=spec.packs,
-            installed_packs=spec.installed_packs,
-        )
-        entrants.append((role, other, other.load_workflow()))
+    protocols = {"": protocol}
+    if arguments.opponents is not None:
+        protocols = name_opponents(arguments.opponents, protocol, rules, spec, registry)
+
+    specs = [("evaluated", spec)]
+    for other in arguments.against:
+        specs.append(_against(spec, other))
+    if arguments.baselines != 0:
+        baselines = {role: Baseline(name) for role, name in rules.baselines.items()}
+        if arguments.opponents is None:
+            baselines |= rules.simple_players(rules.level_of(list(protocol.states)))
+        for role, baseline in baselines.items():
+            specs.append((role, _other(spec, baseline.workflow, baseline.widgets)))
+    entrants = [(role, each, each.load_workflow()) for role, each in specs]
+
     sections: list[_Section] = []
-    for each in protocols:
-        players = _players(arguments, registry, each, entrants)
-        sections.append(_Section(each, players))
-    return game, rules, sections
+    for name, conditions in protocols.items():
+        players = _players(arguments, registry, conditions, entrants)
+        sections.append(_Section(name, conditions, players))
+    return game, rules, protocol, sections
+
+
+def _against(spec: RunSpec, text: str) -> tuple[str, RunSpec]:
+    """Return the role and the spec of a player that `--against` names:
+    a workflow, or the evaluated one with another brain for a node.
+    """
+    node, separator, file = text.partition("=")
+    if separator and NODE_ID.fullmatch(node):
+        return f"against: {text}", replace(spec, brains={**spec.brains, node: file})
+    return "against", _other(spec, text, {})
+
+
+def _other(spec: RunSpec, workflow: str, widgets: Mapping[str, Any]) -> RunSpec:
+    """Return the spec of another workflow, with the packs of this one."""
+    return RunSpec(
+        workflow, widgets=widgets, packs=spec.packs, installed_packs=spec.installed_packs
+    )
+
+
+def _is_chosen(player: Player) -> bool:
+    """Return True unless the player is one of the game's own baselines."""
+    return "evaluated" in player.roles or is_opposed(player.roles)
 
 
 def _record_look(
-    arguments: argparse.Namespace, game: Game, sections: list[_Section]
+    arguments: argparse.Namespace, game: Game, protocol: Protocol, sections: list[_Section]
 ) -> Look | None:
     """Record that held-back states are looked at; return None if the states are others."""
     splits = Splits.of(game)
-    if splits is None or sections[0].protocol.split != HELD_BACK:
+    if splits is None or protocol.split != HELD_BACK:
         return None
     compared: list[Player] = []
     for section in sections:
         for player in section.players:
-            if not CHOSEN.isdisjoint(player.roles):
+            if _is_chosen(player):
                 compared.append(player)
-    return record_look(splits.path.parent, compared, arguments.episodes)
+    return record_look(splits.path.parent, protocol, compared, arguments.episodes)
 
 
 def _players(
@@ -189,6 +248,8 @@ def _players(
     """Make the players of these roles, merging those that would play exactly the same games."""
     players: dict[str, Player] = {}
     for role, spec, workflow in entrants:
+        # the brains of an opponent may be anywhere, like those that are named on the command line
+        spec = replace(spec, brains={**spec.brains, **protocol.brain_files})
         graph = spec.check(protocol.pin(workflow, registry, arguments.episodes), registry)
         left_out = protocol.left_out(graph.workflow, registry)
         player = Player([role], graph, spec.for_worker(graph.workflow), protocol, left_out)
@@ -201,31 +262,35 @@ def _players(
 def _result(
     arguments: argparse.Namespace,
     rules: Rules,
+    protocol: Protocol,
     sections: list[_Section],
     rows: dict[str, dict[int, dict[str, Any]]],
 ) -> dict[str, Any]:
     """Return the results of these episodes, which are given by the keys of their players."""
-    played = []
+    played: list[dict[str, Any]] = []
     for section in sections:
         who: list[dict[str, Any]] = []
         episodes: list[dict[int, dict[str, Any]]] = []
         for player in section.players:
             who.append(player.as_json())
             episodes.append(rows[player.key])
-        players = compared(who, episodes)
-        played.append(
-            {
-                "protocol": section.protocol.as_json(),
-                "episodes": arguments.episodes,
-                "baseline_episodes": arguments.baselines,
-                "players": players,
-            }
-        )
+        conditions = _conditions(arguments, section.protocol)
+        played.append({"name": section.name, **conditions, "players": compared(who, episodes)})
     if arguments.opponents is not None:
-        return {"episodes": arguments.episodes, "opponents": played, **made_with()}
+        conditions = _conditions(arguments, protocol)
+        return {**conditions, "table": table(played), "opponents": played, **made_with()}
+    del played[0]["name"]
     level = rules.level_of(list(sections[0].protocol.states))
     verdict = judge(played[0]["players"], level, rules.simple_players(level).keys())
     return {**played[0], "verdict": verdict, **made_with()}
+
+
+def _conditions(arguments: argparse.Namespace, protocol: Protocol) -> dict[str, Any]:
+    return {
+        "protocol": protocol.as_json(),
+        "episodes": arguments.episodes,
+        "baseline_episodes": arguments.baselines,
+    }
 
 
 def _play(

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+from pathlib import Path
 from typing import Any
 
 from minibrains.errors import MinibrainsError
-from server.cli import DONE
+from server.cli import DONE, FAILED
+from server.commands.bench.regression import read_earlier, slower
 from server.commands.workflow_arguments import read_spec
+from server.terminal import tell
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -18,6 +21,11 @@ def main(arguments: argparse.Namespace) -> int:
             "--kill is for `bench realtime` only: it kills the process of a "
             "node while the game goes on"
         )
+    earlier = None
+    if arguments.no_worse_than is not None:
+        if arguments.name is None:
+            raise MinibrainsError("--no-worse-than is for one benchmark: name it before the option")
+        earlier = read_earlier(Path(arguments.no_worse_than))
     results: dict[str, Any] = {}
     if arguments.name in (None, "engine"):
         from server.commands.bench import engine
@@ -64,6 +72,12 @@ def main(arguments: argparse.Namespace) -> int:
         print(json.dumps(results[arguments.name]))
     else:
         print(json.dumps(results))
+    if earlier is not None:
+        path = Path(arguments.no_worse_than)
+        sentence = slower(results[arguments.name], earlier, path, arguments.tolerance)
+        if sentence is not None:
+            tell(f"{arguments.name} is {sentence}")
+            return FAILED
     return DONE
 
 
