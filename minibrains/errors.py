@@ -58,6 +58,7 @@ PACKAGES: Final = {
     "msgpack": "msgpack",
     "numpy": "numpy",
     "peft": "peft",
+    "psutil": "psutil",
     "safetensors": "safetensors",
     "stable_retro": "stable-retro",
     "torch": "torch",

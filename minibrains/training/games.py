@@ -289,6 +289,7 @@ class _RemoteGames:
         self._child.close()
 
     def _ended(self) -> RunError:
+        self._child.close()  # waits for its end, of which the reason is known afterwards
         return RunError(
             f"the process {self._name} has ended ({self._child.exit_reason()}); run the workflow "
             "again, and it goes on from the last checkpoint; if memory was full, give it fewer "

@@ -364,6 +364,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         ),
         _ticks(variables=[{**moment, "agent_hp": 176, "enemy_hp": 90} for moment in FIGHT]),
     ),
+    "SwapSides": (features.SwapSides, _ticks(variables=MOMENTS)),
     "Switch": (flow.Switch, _ticks(flag=[True, False], yes=[1, 2], no=[3, 4])),
     "TileTokenizer": (lambda: tiles.TileTokenizer(brain=CODEBOOK), _ticks(frame=TILED)),
     "TimePenalty": (general.TimePenalty, [{}] * 3),
