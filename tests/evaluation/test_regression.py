@@ -75,17 +75,15 @@ def test_several_opponents_share_the_level() -> None:
 def test_an_agent_that_has_become_worse_fails_and_one_as_before_does_not(
     tmp_path: Path, minibrains: Command
 ) -> None:
-    arguments = ("evaluate", "duel_simple", *ALONE, "--episodes", "8")
-    good = minibrains(*arguments, "--set", 'fighter.player="level 4, table"')
+    arguments = ("evaluate", "sf2_vector", *ALONE, "--episodes", "8")
+    good = minibrains(*arguments)
     assert good.returncode == 0, good.stderr
     file = json.loads(good.stdout)["files"]["json"]
-    again = minibrains(
-        *arguments, "--set", 'fighter.player="level 4, table"', "--no-worse-than", file
-    )
+    again = minibrains(*arguments, "--no-worse-than", file)
     assert again.returncode == 0, again.stderr
-    assert "duel_simple is not shown to win less than in" in again.stderr
-    bad = minibrains(*arguments, "--set", 'fighter.player="level 1, side loop"',
-                     "--no-worse-than", file)  # fmt: skip
+    assert "sf2_vector is not shown to win less than in" in again.stderr
+    untrained = "head=vector_policy/duel-untrained.safetensors"
+    bad = minibrains(*arguments, "--brain", untrained, "--no-worse-than", file)
     result = json.loads(bad.stdout)
     assert bad.returncode == 1, bad.stderr
     assert result["regression"]["worse"] is True
