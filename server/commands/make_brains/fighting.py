@@ -10,7 +10,7 @@ import numpy as np
 
 from minibrains.files import bundled_dir
 from nodes.actions.sink import ActionTable
-from nodes.fighting.features import MOVES, FightVectorBrain
+from nodes.fighting.features import CHARACTERS, MOVES, FightVectorBrain
 from nodes.fighting.simple import SimplePlayers
 from nodes.language.prompt import PromptTemplate
 from nodes.language.reply import ReplyWords
@@ -137,6 +137,8 @@ def duel_numbers() -> list[tuple[str, float, float]]:
             numbers.append((f"{side}_{status}", 0, 1))
         for move in range(1, MOVES + 1):
             numbers.append((f"{side}_move_{move}", 0, 1))
+        for character in range(CHARACTERS):
+            numbers.append((f"{side}_character_{character}", 0, 1))
     return numbers
 
 
