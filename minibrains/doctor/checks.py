@@ -28,7 +28,7 @@ from minibrains.doctor.evidence import (
     entropies,
     largest_entropy,
     log_probabilities,
-    strike_probabilities,
+    press_probabilities,
 )
 from minibrains.evaluation.statistics import wilson
 
@@ -406,12 +406,12 @@ def _check_stuck(evidence: Evidence) -> Iterator[Finding]:
 
 def _check_presses(evidence: Evidence) -> Iterator[Finding]:
     test = "it presses as often as its teacher"
-    strikes = evidence.buttons.strikes
-    pressed, total = _count(evidence.chosen, strikes)
+    pressing = evidence.buttons.pressing
+    pressed, total = _count(evidence.chosen, pressing)
     _, high = wilson(pressed, total)
-    expected = strike_probabilities(evidence.kind, evidence.logits, evidence.buttons).mean()
+    expected = press_probabilities(evidence.kind, evidence.logits, evidence.buttons).mean()
     text = (
-        f"it presses a button ({', '.join(evidence.buttons.strikers)}) in "
+        f"it presses a button ({', '.join(evidence.buttons.beyond_directions)}) in "
         f"{_share(pressed, total, 'decisions')}, and gives it a probability of "
         f"{100 * expected:.2g} %"
     )
@@ -423,7 +423,7 @@ def _check_presses(evidence: Evidence) -> Iterator[Finding]:
         else:
             yield Finding(4, test, "healthy", text)
         return
-    wanted, samples = _count(evidence.data.labels, strikes)
+    wanted, samples = _count(evidence.data.labels, pressing)
     low, _ = wilson(wanted, samples)
     text += f"; its teacher presses one in {_share(wanted, samples, 'samples')}"
     if low >= RARE and high < LESS * low:

@@ -30,16 +30,16 @@ class Buttons:
         return cls(names=names, presses=np.eye(len(names), dtype=bool))
 
     @property
-    def strikers(self) -> tuple[str, ...]:
+    def beyond_directions(self) -> tuple[str, ...]:
         """The buttons that do more than move; all of them if no output presses such a one."""
         used: np.ndarray = np.any(self.presses, axis=0)
         found = [name for name, pressed in zip(self.names, used, strict=True) if pressed]
         return tuple(name for name in found if name not in DIRECTIONS) or tuple(found)
 
     @property
-    def strikes(self) -> np.ndarray:
-        """bool [outputs]: those that press one of `strikers`."""
-        columns = [name in self.strikers for name in self.names]
+    def pressing(self) -> np.ndarray:
+        """bool [outputs]: those that press one of `beyond_directions`."""
+        columns = [name in self.beyond_directions for name in self.names]
         found: np.ndarray = np.any(self.presses[:, columns], axis=1)
         return found
 
@@ -165,9 +165,9 @@ def largest_entropy(kind: Kind, outputs: int) -> float:
     return outputs * float(np.log(2))
 
 
-def strike_probabilities(kind: Kind, logits: np.ndarray, buttons: Buttons) -> np.ndarray:
+def press_probabilities(kind: Kind, logits: np.ndarray, buttons: Buttons) -> np.ndarray:
     """Return the probability that a decision presses more than directions: float64 [n]."""
-    probabilities = np.exp(log_probabilities(kind, logits))[:, buttons.strikes]
+    probabilities = np.exp(log_probabilities(kind, logits))[:, buttons.pressing]
     probability: np.ndarray = probabilities.sum(axis=1)
     if kind == "buttons":
         probability = 1 - (1 - probabilities).prod(axis=1)

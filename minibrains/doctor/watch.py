@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from minibrains.doctor.evidence import Buttons, strike_probabilities
+from minibrains.doctor.evidence import Buttons, press_probabilities
 from minibrains.engine.steps import UNSET
 from minibrains.errors import MinibrainsError
 from minibrains.graph.check import Graph
@@ -43,7 +43,7 @@ class Moment(NamedTuple):
     tick: int
     choice: int
     """The index of the most likely output."""
-    strike: int
+    press: int
     """The index of the most likely one that presses."""
     frame: np.ndarray
     """uint8 [h, w, 3]: the screen one tick later."""
@@ -208,20 +208,20 @@ class Watch(Hook):
         if self._console is None:
             return
         logits = self.logits[-1][None]
-        probability = float(strike_probabilities("actions", logits, self._buttons)[0])
+        probability = float(press_probabilities("actions", logits, self._buttons)[0])
         if len(self.moments) == SHOWN and probability <= self.moments[0].probability:
             return
         frame: Any = run.peek(f"{self._console}.frame")
         if not isinstance(frame, np.ndarray):
             return
-        striking = np.where(self._buttons.strikes, logits[0], -np.inf)
+        of_presses = np.where(self._buttons.pressing, logits[0], -np.inf)
         moment = Moment(
             probability=probability,
             number=len(self.logits) - 1,
             episode=self._episode,
             tick=run.engine.tick - 1,
             choice=int(logits[0].argmax()),
-            strike=int(striking.argmax()),
+            press=int(of_presses.argmax()),
             frame=frame.copy(),
         )
         heapq.heappush(self.moments, moment)

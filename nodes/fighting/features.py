@@ -258,38 +258,23 @@ def _room(x: int, looks_right: bool) -> int:
     return STAGE - x
 
 
-def _move_numbers() -> dict[str, Callable[[Fight, Fight], float]]:
-    """Return the numbers that say whether a fighter makes a certain move."""
+def _flags() -> dict[str, Callable[[Fight, Fight], float]]:
+    """Return the numbers that are 1 while a fighter makes a certain move, or is a certain
+    character.
+    """
+    values = {"move": range(1, MOVES + 1), "character": range(CHARACTERS)}
     numbers: dict[str, Callable[[Fight, Fight], float]] = {}
-    for move in range(1, MOVES + 1):
-        numbers[f"own_move_{move}"] = partial(_makes_own_move, move)
-        numbers[f"enemy_move_{move}"] = partial(_makes_enemy_move, move)
+    for side in ("own", "enemy"):
+        for what, possible in values.items():
+            field = f"{side}_{what}"
+            for value in possible:
+                numbers[f"{field}_{value}"] = partial(_is, field, value)
     return numbers
 
 
-def _makes_own_move(move: int, before: Fight, now: Fight) -> float:
-    return now.own_move == move
-
-
-def _makes_enemy_move(move: int, before: Fight, now: Fight) -> float:
-    return now.enemy_move == move
-
-
-def _character_numbers() -> dict[str, Callable[[Fight, Fight], float]]:
-    """Return the numbers that say who the fighters are."""
-    numbers: dict[str, Callable[[Fight, Fight], float]] = {}
-    for character in range(CHARACTERS):
-        numbers[f"own_character_{character}"] = partial(_is_own_character, character)
-        numbers[f"enemy_character_{character}"] = partial(_is_enemy_character, character)
-    return numbers
-
-
-def _is_own_character(character: int, before: Fight, now: Fight) -> float:
-    return now.own_character == character
-
-
-def _is_enemy_character(character: int, before: Fight, now: Fight) -> float:
-    return now.enemy_character == character
+def _is(field: str, value: int, before: Fight, now: Fight) -> float:
+    found: int = getattr(now, field)
+    return found == value
 
 
 _ATTACKING: Final = "attacking", "using a special"
@@ -329,8 +314,7 @@ NUMBERS: Final[Mapping[str, Callable[[Fight, Fight], float]]] = MappingProxyType
     "enemy_shot": lambda before, now: now.enemy_shot_x > 0,
     "own_shot_distance": lambda before, now: _distance_if_there(now.own_shot_x, now.enemy_x),
     "enemy_shot_distance": lambda before, now: _distance_if_there(now.enemy_shot_x, now.own_x),
-    **_move_numbers(),
-    **_character_numbers(),
+    **_flags(),
 })  # fmt: skip
 """The numbers of a fight for a network, computed from a moment and the one before it, in the units
 of Fight."""

@@ -65,28 +65,43 @@ class Spans:
     """The time between every two samples, by node."""
 
     def __init__(self, samples: Sequence[_Sample]) -> None:
-        execution = samples[0].execution
-        # clock gates belong to the engine
-        columns = [index for index, role in enumerate(execution.roles) if role != "gate"]
-        owners = [execution.owners[index] for index in columns]
-        self.nodes = {name: row for row, name in enumerate(dict.fromkeys(owners))}
-        """Node -> its row."""
-        ticks = np.diff([sample.ticks for sample in samples])
-        steps = np.diff([sample.spent for sample in samples], axis=0) / ticks[:, np.newaxis] * 1e6
-        self._us = np.zeros((len(self.nodes), len(ticks)))
-        np.add.at(self._us, [self.nodes[name] for name in owners], steps.T[columns])
         self._samples = samples
+        self.nodes: dict[str, int] = {}
+        """Node -> its row."""
+
+        # the steps of each node, without clock gates, which belong to the engine
+        execution = samples[0].execution
+        columns: list[int] = []
+        rows: list[int] = []
+        for column, role in enumerate(execution.roles):
+            if role == "gate":
+                continue
+            owner = execution.owners[column]
+            columns.append(column)
+            rows.append(self.nodes.setdefault(owner, len(self.nodes)))
+
+        ticks = np.diff([sample.ticks for sample in samples])
+        seconds = np.diff([sample.spent for sample in samples], axis=0)
+        steps = seconds / ticks[:, np.newaxis] * 1e6
+
+        self._us = np.zeros((len(self.nodes), len(ticks)))
+        np.add.at(self._us, rows, steps.T[columns])
 
     def of(self, node: str) -> dict[str, Any]:
         """Return `us`, the microseconds that a node took in each span; of a background node also
         `thought`, whether it was thinking: beside the clock, or while the game waited.
         """
-        times: dict[str, Any] = {"us": self._us[self.nodes[node]].round().astype(int).tolist()}
-        if node in self._samples[0].thought:
-            times["thought"] = [
-                after.thought[node][0] or after.thought[node] != before.thought[node]
-                for before, after in pairwise(self._samples)
-            ]
+        us = self._us[self.nodes[node]]
+        times: dict[str, Any] = {"us": _whole(us)}
+        if node not in self._samples[0].thought:
+            return times
+
+        thought: list[bool] = []
+        for before, after in pairwise(self._samples):
+            is_thinking, _ = after.thought[node]
+            has_thought = after.thought[node] != before.thought[node]
+            thought.append(is_thinking or has_thought)
+        times["thought"] = thought
         return times
 
     def whole(self) -> dict[str, Any]:
@@ -94,9 +109,15 @@ class Spans:
         that took most, and its mean microseconds a tick.
         """
         means = self._us.mean(axis=1)
-        names = list(self.nodes)
         row = int(means.argmax())
+        slowest = list(self.nodes)[row]
         return {
-            "us": self._us.sum(axis=0).round().astype(int).tolist(),
-            "slowest": [names[row], round(float(means[row]), 1)],
+            "us": _whole(self._us.sum(axis=0)),
+            "slowest": [slowest, round(float(means[row]), 1)],
         }
+
+
+def _whole(us: np.ndarray) -> list[int]:
+    """Return microseconds as whole numbers, for JSON."""
+    rounded: list[int] = us.round().astype(int).tolist()
+    return rounded

@@ -21,7 +21,7 @@ from minibrains.doctor.evidence import (
     entropies,
     largest_entropy,
     log_probabilities,
-    strike_probabilities,
+    press_probabilities,
 )
 
 ACTIONS = ("none", "forward", "back", "up", "A", "forward+B")
@@ -131,9 +131,9 @@ def test_impossible_actions_have_no_probability() -> None:
 
 def test_directions_are_no_presses() -> None:
     even = np.zeros((1, 6))
-    assert strike_probabilities("actions", even, BUTTONS)[0] == pytest.approx(2 / 6)
+    assert press_probabilities("actions", even, BUTTONS)[0] == pytest.approx(2 / 6)
     walking = Buttons(names=("UP", "DOWN"), presses=np.array([[False, False], [True, False]]))
-    assert walking.strikers == ("UP",), "unless nothing else is there"
+    assert walking.beyond_directions == ("UP",), "unless nothing else is there"
 
 
 # -- healthy ones

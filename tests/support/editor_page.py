@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser, Dialog, Locator, Page, expect
@@ -60,6 +61,11 @@ class EditorPage:
         return self
 
     # looking
+
+    def screenshot(self, folder: Path | None, name: str) -> None:
+        """Take a picture of the page for the documentation, if a folder is given for these."""
+        if folder is not None:
+            self.page.screenshot(path=folder / f"{name}.png")
 
     def ask(self, expression: str) -> Any:
         """Ask the page's own state; `editor` and `session` are at hand."""
@@ -118,6 +124,9 @@ class EditorPage:
         return self.page.locator(".run-status")
 
     # doing
+
+    def run(self) -> None:
+        self.page.get_by_role("button", name="Run", exact=True).click()
 
     def _repeat(self, click: Callable[[], None], worked: Callable[[], bool]) -> None:
         """Click, and click again if nothing came of it, as a person does.

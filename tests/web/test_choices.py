@@ -13,11 +13,6 @@ def field_of(page: EditorPage, name: str) -> Locator:
     return page.page.locator("#inspector").get_by_role("combobox", name=name, exact=True)
 
 
-def keep(page: EditorPage, screenshots: Path | None, name: str) -> None:
-    if screenshots is not None:
-        page.page.screenshot(path=screenshots / f"{name}.png")
-
-
 def test_a_game_is_chosen_from_those_on_this_machine(page: EditorPage) -> None:
     page.start_with("duel_expert")
     page.select("console")
@@ -47,7 +42,7 @@ def test_states_are_chosen_by_split_with_their_pictures(
     expect(chosen).to_have_attribute("aria-selected", "true")
     width = "document.querySelector('.choice[aria-selected=true] img')?.naturalWidth"
     page.until(f"{width} === 320")
-    keep(page, screenshots, "states")
+    page.screenshot(screenshots, "states")
     # one more, and the first one no longer
     inspector.get_by_role("option", name="training/Level4.* 8 states").click()
     chosen.click()
@@ -95,7 +90,7 @@ def test_a_widget_on_the_node_offers_the_same(page: EditorPage, screenshots: Pat
     page.page.mouse.click(*page.part("console", "states"))
     popover = page.page.locator(".editing")
     expect(popover.get_by_role("option").first).to_be_visible()
-    keep(page, screenshots, "states-on-the-node")
+    page.screenshot(screenshots, "states-on-the-node")
     popover.get_by_role("combobox").fill("validation/level6")
     expect(page.page.locator(".choice.active")).to_contain_text("validation/Level6.*")
     page.page.keyboard.press("Enter")
@@ -115,7 +110,7 @@ def test_a_console_on_an_empty_canvas_shows_a_game_at_once(
     assert page.workflow["nodes"][console]["set"] == {"game": "Duel-Genesis"}
     shown = f"editor.board.startPicture('{console}')"
     page.until(f"{shown}?.endsWith('/Duel-Genesis/picture?state=Level4.KazeVsBron')")
-    keep(page, screenshots, "console")
+    page.screenshot(screenshots, "console")
     page.set_widget(console, "states", "training/Level2.T*")
     page.until(f"{shown}?.endsWith('state=training%2FLevel2.T*')")
     page.set_widget(console, "states", "")
@@ -153,7 +148,7 @@ def test_a_brain_is_swapped_by_a_list_with_titles(
     page.page.mouse.click(*page.part("head"))
     items = page.page.get_by_role("menuitemradio")
     expect(items.first).to_be_visible()
-    keep(page, screenshots, "brains")
+    page.screenshot(screenshots, "brains")
     now = page.page.get_by_role("menuitemradio", checked=True)
     expect(now).to_contain_text(brain)
     expect(now).to_be_focused()

@@ -17,29 +17,20 @@ from tests.support.editor_page import EditorPage, editor
 from tests.support.paths import ROOT
 
 
-def run(page: EditorPage) -> None:
-    page.page.get_by_role("button", name="Run", exact=True).click()
-
-
-def keep(page: EditorPage, screenshots: Path | None, name: str) -> None:
-    if screenshots is not None:
-        page.page.screenshot(path=screenshots / f"{name}.png")
-
-
 @pytest.mark.parametrize("theme", ["dark", "light"])
 def test_budgets_name_the_slowest_node_and_show_what_is_held(
     browser: Browser, address: str, theme: str, screenshots: Path | None
 ) -> None:
     with editor(browser, address, color_scheme=theme) as page:
         page.start_with("sf2_realtime")
-        run(page)
+        page.run()
         budget = page.page.locator("#budget button")
         expect(budget).to_contain_text(
             re.compile(r"of 16\.\d ms a tick; slowest: \w+, .+ (µs|ms); .*deadlines? missed")
         )
         page.until("session.run.budget.nodes.get('strategist').thought.includes(true)")
         page.until("session.run.budget.nodes.get('strategist').us.length === 60")
-        keep(page, screenshots, f"editor-budgets-{theme}-1280x800")
+        page.screenshot(screenshots, f"editor-budgets-{theme}-1280x800")
         assert least_contrast(page.page, "#budget") >= 4.5
         page.press("p")
         expect(page.status).to_contain_text("Paused")
@@ -60,7 +51,7 @@ def test_wires_show_what_they_carry_and_stand_still_while_paused(
     page: EditorPage, screenshots: Path | None
 ) -> None:
     page.start_with("airstriker_pixels")
-    run(page)
+    page.run()
     page.until("editor.board.wireValue('head.logits') !== null")
     page.until("editor.board.wireValue('stack.frames')?.text === 'float32[4 84 84]'")
     picture = page.page.locator('.screen[data-wire="grey"]')
@@ -68,7 +59,7 @@ def test_wires_show_what_they_carry_and_stand_still_while_paused(
     expect(page.page.locator('.screen[data-wire="console"]')).to_have_count(0)
     before = page.ask("session.run.values.get('console.variables')")
     page.until(f"session.run.values.get('console.variables') !== {before!r}")
-    keep(page, screenshots, "editor-wires-light-1280x800")
+    page.screenshot(screenshots, "editor-wires-light-1280x800")
     page.press("p")
     expect(page.status).to_contain_text("Paused")
     page.page.wait_for_timeout(500)
@@ -107,7 +98,7 @@ def test_a_value_is_red_once_its_node_no_longer_runs(page: EditorPage) -> None:
     }
     page.start_with("")
     page.open_workflow(workflow)
-    run(page)
+    page.run()
     page.until("editor.board.wireValue('once.number')?.freshness === 'stale'")
     assert page.ask("editor.board.wireValue('always.number').freshness") == "live"
     page.page.get_by_role("button", name="Stop").click()
@@ -130,7 +121,7 @@ def test_previews_show_numbers_pads_texts_and_probabilities(
             workflow["layout"][name] = at
         page.open_workflow(workflow)
         page.press("f")
-        run(page)
+        page.run()
         views = {name: page.page.locator(f'[data-preview="{name}"]') for name in shown}
         expect(views["course"].locator(".plot small")).to_contain_text("ticks")
         expect(views["policy"].locator(".shares li")).to_have_count(6)
@@ -139,7 +130,7 @@ def test_previews_show_numbers_pads_texts_and_probabilities(
         page.until("session.run.tick > 200")
         page.press("p")
         expect(page.status).to_contain_text("Paused")
-        keep(page, screenshots, f"editor-previews-{theme}-1280x800")
+        page.screenshot(screenshots, f"editor-previews-{theme}-1280x800")
         assert least_contrast(page.page, "#screens") >= 4.5
         assert page.page.locator("[data-node=course].lit").count() == 0
         narrow = views["course"].bounding_box()
@@ -163,7 +154,7 @@ def test_a_run_is_recorded_and_filmed_with_the_keyboard_alone(
     record = page.page.get_by_role("button", name="Record")
     expect(record).to_have_attribute("aria-pressed", "true")
     page.until("session.run?.recorded && session.run.tick > 60")
-    keep(page, screenshots, "record")
+    page.screenshot(screenshots, "record")
     page.page.reload()  # it is known to be recorded after a reload, too
     page.ready()
     expect(record).to_have_attribute("aria-pressed", "true")
@@ -181,7 +172,7 @@ def test_a_run_is_recorded_and_filmed_with_the_keyboard_alone(
     assert json.loads(replayed.stdout)["equal"]
     assert clip.stat().st_size > 1000
     # a run that is not recorded cannot be recorded from its middle
-    run(page)
+    page.run()
     page.until("session.run.tick > 0")
     expect(record).to_be_hidden()
     page.page.get_by_role("button", name="Stop").click()

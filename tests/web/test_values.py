@@ -16,15 +16,6 @@ def value_of(page: EditorPage, socket: str) -> Locator:
     return page.page.locator(f'#values [data-value="{socket}"]')
 
 
-def run(page: EditorPage) -> None:
-    page.page.get_by_role("button", name="Run", exact=True).click()
-
-
-def keep(page: EditorPage, screenshots: Path | None, name: str) -> None:
-    if screenshots is not None:
-        page.page.screenshot(path=screenshots / f"{name}.png")
-
-
 @pytest.mark.parametrize("theme", ["dark", "light"])
 def test_what_the_strategist_is_asked_and_answers_is_read_in_full(
     browser: Browser, address: str, theme: str, screenshots: Path | None
@@ -34,7 +25,7 @@ def test_what_the_strategist_is_asked_and_answers_is_read_in_full(
         page.select("strategist")
         page.press("v")
         expect(value_of(page, "inputs.prompt")).to_have_text("Nothing was delivered yet.")
-        run(page)
+        page.run()
         expect(value_of(page, "outputs.text")).not_to_have_text("Nothing was delivered yet.")
         shares = value_of(page, "outputs.probabilities").locator("li")
         expect(shares.first).to_contain_text("%")
@@ -54,7 +45,7 @@ def test_what_the_strategist_is_asked_and_answers_is_read_in_full(
         assert (box["width"], box["height"]) == (128, 96)
         # frozen, once the last picture has come
         page.page.wait_for_timeout(1000)
-        keep(page, screenshots, f"editor-values-{theme}-1280x800")
+        page.screenshot(screenshots, f"editor-values-{theme}-1280x800")
         shown = page.page.locator("#values").inner_text()
         page.page.wait_for_timeout(500)
         assert page.page.locator("#values").inner_text() == shown
@@ -69,11 +60,11 @@ def test_numbers_flags_and_logits_of_a_network(page: EditorPage, screenshots: Pa
     page.start_with("airstriker_pixels")
     page.select("head")
     page.press("v")
-    run(page)
+    page.run()
     shares = value_of(page, "outputs.logits").locator("li")
     expect(shares.first).to_contain_text("%")
     expect(value_of(page, "inputs.frames")).to_have_text("float32[4 84 84]")
-    keep(page, screenshots, "values-logits")
+    page.screenshot(screenshots, "values-logits")
     page.select("console")
     expect(value_of(page, "outputs.variables")).to_contain_text("score")
     page.until("Number(document.querySelector('#values canvas').dataset.frames ?? 0) > 0")
@@ -101,7 +92,7 @@ def test_the_values_are_shown_and_sized_with_the_keyboard_alone(page: EditorPage
 
 def test_nothing_is_asked_for_in_full_unless_it_is_shown(page: EditorPage) -> None:
     page.start_with("duel_expert")
-    run(page)
+    page.run()
     page.select("fighter")
     page.until("session.run?.tick > 100")
     assert page.ask("session.run.outputs.size") == 0

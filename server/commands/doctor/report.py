@@ -118,7 +118,7 @@ def _page(
         for moment in sorted(watch.moments, reverse=True, key=lambda moment: moment.probability):
             caption = (
                 f"episode {moment.episode + 1}, tick {moment.tick}: it presses with a probability "
-                f"of {_percent(moment.probability)}, most likely {evidence.names[moment.strike]}; "
+                f"of {_percent(moment.probability)}, most likely {evidence.names[moment.press]}; "
                 f"its best action is {evidence.names[moment.choice]}"
             )
             lines.append(
@@ -175,8 +175,8 @@ def _draw(
         axes = figure.add_subplot(grid[3, column])
         axes.imshow(moment.frame)
         axes.set_axis_off()
-        strike, choice = evidence.names[moment.strike], evidence.names[moment.choice]
-        title = f"presses {_percent(moment.probability)}:\n{strike}\nbest: {choice}"
+        press, choice = evidence.names[moment.press], evidence.names[moment.choice]
+        title = f"presses {_percent(moment.probability)}:\n{press}\nbest: {choice}"
         axes.set_title(title, fontsize=9)
     file = BytesIO()
     figure.savefig(file, format="png", dpi=90)
