@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from minibrains.doctor.evidence import Buttons, press_probabilities
 from minibrains.engine.steps import UNSET
-from minibrains.errors import MinibrainsError
+from minibrains.errors import MinibrainsError, suggest
 from minibrains.graph.check import Graph
 from minibrains.graph.region import Region
 from minibrains.graph.registry import Registry
@@ -229,24 +229,28 @@ class Watch(Hook):
             heapq.heappop(self.moments)
 
 
-def find_logits(graph: Graph) -> Link:
-    """Return the output of a graph's region that is the policy's answer.
+def find_logits(graph: Graph, nodes: Sequence[str]) -> Link:
+    """Return the output of a policy's nodes that is its answer.
 
-    Raises MinibrainsError unless exactly one of its outputs that is read carries logits.
+    Raises MinibrainsError if there is no such node, or unless exactly one of the outputs that other
+    nodes read carries logits.
     """
-    assert graph.region is not None
-    found: list[Link] = []
-    for link in graph.region.outputs:
-        kind = graph.nodes[link.node].cls.schema.outputs[link.socket].kind
-        if any(option.name == "logits" for option in kind.options):
-            found.append(link)
+    for name in nodes:
+        if name not in graph.workflow.nodes:
+            hint = suggest(name, graph.nodes) or f"Its nodes are {', '.join(graph.nodes)}"
+            raise MinibrainsError(f"--node: the workflow has no node {name!r}. {hint}")
+    found: dict[Link, None] = {}
+    for edge in graph.edges:
+        if edge.source not in nodes or edge.target in nodes:
+            continue
+        if any(option.name == "logits" for option in edge.output.kind.options):
+            found[Link(edge.source, edge.output.name)] = None
     if len(found) != 1:
-        nodes = ", ".join(graph.region.nodes)
         raise MinibrainsError(
-            f"{nodes} has {len(found)} outputs with logits that other nodes read; expected one, as "
-            "PolicyHead and VectorPolicy have; name the nodes of one policy"
+            f"--node: {', '.join(nodes)} has {len(found)} outputs with logits that other nodes "
+            "read; expected one, as PolicyHead and VectorPolicy have; name the nodes of one policy"
         )
-    return found[0]
+    return next(iter(found))
 
 
 def _find_sampler(workflow: Workflow, registry: Registry, logits: Link) -> Sampler | None:

@@ -116,18 +116,18 @@ class RunSpec:
                 fault = Fault(
                     "cannot be read", expected="NODE.WIDGET", found=target, code="invalid_argument"
                 )
-                raise WorkflowError([fault], "the settings of the run")
-            entry = _entry(workflow, node, "the settings of the run")
+                raise WorkflowError([fault], "the change of settings")
+            entry = _entry(workflow, node, "the change of settings")
             workflow = workflow.with_node(
                 node, {**entry, "set": {**workflow.nodes[node].set, widget: value}}
             )
         for node, file in self.brain_files(workflow).items():
             workflow = workflow.with_node(
-                node, {**_entry(workflow, node, "the given brains"), "brain": str(file)}
+                node, {**_entry(workflow, node, "the choice of brains"), "brain": str(file)}
             )
         for node in self.mute:
             workflow = workflow.with_node(
-                node, {**_entry(workflow, node, "the muted nodes"), "mode": "mute"}
+                node, {**_entry(workflow, node, "the list of muted nodes"), "mode": "mute"}
             )
         given: dict[str, Any] = {}
         for name in ("episodes", "ticks", "seed", "clock"):

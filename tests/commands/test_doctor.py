@@ -186,7 +186,7 @@ def _behaviour() -> tuple[torch.Tensor, torch.Tensor]:
     registry, _ = spec.load_node_types()
     graph = spec.check(spec.load_workflow(), registry).with_region(["head"], None)
     assert graph.region is not None
-    watch = Watch(graph.region, find_logits(graph), Buttons.alone(TABLE.names), None, 0)
+    watch = Watch(graph.region, find_logits(graph, ["head"]), Buttons.alone(TABLE.names), None, 0)
     with Run(spec, [watch], registry=registry) as run:
         for _ in run:
             pass
@@ -268,7 +268,8 @@ def test_a_button_that_the_policy_has_not_learned_is_named(doctor: Doctor, tmp_p
     ("arguments", "sentence"),
     [
         (["duel_vector", "--node", "choose"], "outputs with logits"),
-        (["duel_vector", "--node", "hed"], "no node 'hed'"),
+        (["duel_vector", "--node", "gate"], "--node: gate has 0 outputs with logits"),
+        (["duel_vector", "--node", "hed"], "--node: the workflow has no node 'hed'"),
         (["duel_vector"], "the following arguments are required: --node"),
         (["duel_vector", "--node", "head", "--data", "nothing"], "has no episodes"),
         (["duel_vector", "--node", "head", "--variable", "mood", "--ticks", 50], "no variable"),

@@ -47,9 +47,10 @@ def main(arguments: argparse.Namespace) -> int:
     if spec.episodes is None:
         spec = replace(spec, episodes=MOST_EPISODES)
     workflow = spec.load_workflow()
-    graph = spec.check(workflow, registry).with_region(arguments.node, None)
+    graph = spec.check(workflow, registry)
+    logits = find_logits(graph, arguments.node)
+    graph = graph.with_region(arguments.node, None)
     assert graph.region is not None
-    logits = find_logits(graph)
     module = region(workflow, arguments.node, brains=spec.brains, packs=spec.packs)
     network = Network(module, f"{logits.node}/{logits.socket}")
     buttons, names = _find_actions(graph, logits)
