@@ -9,8 +9,8 @@ from minibrains.errors import NodeClassError
 from minibrains.values import describe_type, is_value_type, parse_value
 
 Named = Literal["game", "state", "variable"]
-"""What the text of a widget may name: a game, a save state of the console's game or a pattern for
-such states, or a variable of the game."""
+"""The things that the text of a widget may name: a game, a save state of the console's game or a
+pattern for such states, or a variable of the game."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Widget:
     """True if a change in a running graph needs a new node; otherwise the widget is set in
     place."""
     names: Named | None = None
-    """What its text names, for editors, which then offer what there is; None: nothing of these."""
+    """The kind of thing that its text names, which editors then offer; None: none of these."""
 
     def describe(self) -> str:
         """Describe the values of the widget in words: `int from 1 to 60`, `one of 'repeat',

@@ -57,7 +57,7 @@ class Opponent:
 
 @dataclass(frozen=True)
 class OtherPad:
-    """How a workflow holds the other pad."""
+    """The way in which a workflow holds the other pad."""
 
     write: Mapping[str, int | str]
     """Variables that make the game read the other pad."""

@@ -185,7 +185,7 @@ class PadToAction(Node, category="actions"):
     def open(self, host: Host) -> None:
         self._beginning = {right: self._actions_by_beginning(right) for right in FACING}
         self._named: dict[tuple[bool, Pad], int | Absent] = {}
-        """What was found for a direction and a pad."""
+        """The action that was found for a direction and a pad."""
 
     def _actions_by_beginning(self, right: bool) -> dict[frozenset[str], int]:
         """Return the action that begins with each set of buttons, motions left out."""

@@ -16,7 +16,7 @@ from minibrains.files import write_atomic
 Curves = Mapping[str, Sequence[float]]
 
 Line = tuple[Sequence[float], np.ndarray, tuple[int, int, int]]
-"""Where its points are, from left to right; their heights, from 0 to 1; the colour."""
+"""The places of its points, from left to right; their heights, from 0 to 1; the colour."""
 
 _WIDTH, _HEIGHT, _EDGE = 320, 180, 12
 _PAPER: Final = (24, 26, 32)

@@ -1,4 +1,4 @@
-"""What is counted while a policy learns by playing: the columns of its tables."""
+"""The figures of a policy that learns by playing: the columns of its tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CURVES: Final = ("decisions", "reward", "won", "stage", "entropy", "value_loss",
 
 
 class Figures:
-    """What is counted while a policy learns."""
+    """The figures of a policy that learns."""
 
     def __init__(self, games: int) -> None:
         """Begin with nothing; `games` is the number of games that are played at a time."""
@@ -25,7 +25,7 @@ class Figures:
         self.stage = 0
         """The number of the present stage of the curriculum, from 0."""
         self.won_in_stage: deque[bool] = deque(maxlen=RECENT)
-        """Whether the latest episodes were won, those since the stage began."""
+        """True for each of the latest episodes that was won, since the stage began."""
         self.sums = [0.0] * games
         """The rewards of the current episode of each game."""
         self.lengths = [0] * games

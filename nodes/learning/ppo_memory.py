@@ -30,7 +30,7 @@ _PER_DECISION: Final = 8 + 6 * 4
 
 
 class Size(NamedTuple):
-    """What the memory of a training depends on, and may be lowered."""
+    """The settings that the memory of a training depends on, and that may be lowered."""
 
     batch: int
     environments: int

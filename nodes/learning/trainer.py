@@ -26,8 +26,8 @@ CURVES: Final = ("step", "loss", "agreement", "rate")
 VALIDATIONS: Final = ("step", "loss", "agreement")
 """One entry for each validation."""
 AUXILIARY_BETA: Final = 0.05
-"""Of the smooth L1 loss of auxiliary variables, in deviations: larger errors count linearly and not
-with their square, so that small ones still matter."""
+"""The beta of the smooth L1 loss of auxiliary variables, in deviations: larger errors count
+linearly and not with their square, so that small ones still matter."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 PROFILE_SCALE: Final = 4.0
-"""What profiles are multiplied by, because a picture of masks is mostly 0 and its means are small.
+"""The factor of profiles, because a picture of masks is mostly 0 and its means are small.
 Brains were trained with it, so it cannot change."""
 MOST_LAYERS: Final = 64
 """The shapes of all layers are listed before a file is read, which must not take long."""

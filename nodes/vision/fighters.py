@@ -1,5 +1,5 @@
-"""Where one's own fighter and the other one are in a picture: FighterMask, and what goes on from
-its masks.
+"""The places of one's own fighter and the other one in a picture: FighterMask,
+and what goes on from its masks.
 """
 
 from __future__ import annotations

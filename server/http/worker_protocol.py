@@ -40,7 +40,7 @@ class RunRequest:
     settings: RunSettings
     folder: RunFolder
     film: bool = False
-    """Whether its first episode is filmed, to `CLIP` in its folder."""
+    """True: its first episode is filmed, to `CLIP` in its folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Watch:
 
     @property
     def is_live(self) -> bool:
-        """Whether anything is wanted more often than the statistics."""
+        """True if anything is wanted more often than the statistics."""
         return bool(self.previews or self.values or self.full or self.budgets)
 
 
