@@ -48,6 +48,11 @@ class Games:
         if self._pool is not None:
             self._pool.stopping = stopping
 
+    @property
+    def writing_results(self) -> bool:
+        """False: each row is written as its episode ends, and a torn one is played again."""
+        return False
+
     def play(self, player: Player, missing: Sequence[int], rows: Rows, folder: Path) -> None:
         """Play episodes of a player. Returns early, without an error, once `stopping` is set.
 

@@ -141,6 +141,9 @@ class Run:
         self.clock = self.engine
         self._editing = threading.Lock()
         self._over = threading.Event()
+        self.writing_results = False
+        """True once everything is closed, while the summary is made and written: what would
+        interrupt that should wait."""
         self._reported: set[str] = set()
         """Nodes whose first failure was reported."""
         self._opened = False
@@ -189,11 +192,16 @@ class Run:
             return
         self._over.set()
         self.error = error
-        for hook in self.hooks:
-            self._guarded(hook.before_close)
-        self._close_engine()
-        for hook in self.hooks:
-            self._guarded(hook.after_close)
+        try:
+            for hook in self.hooks:
+                self._guarded(hook.before_close)
+            self._close_engine()
+            for hook in self.hooks:
+                self._guarded(hook.after_close)
+        except KeyboardInterrupt as interrupt:
+            # nothing more is waited for, and the run is summed up all the same
+            self.error = self.error or interrupt
+        self.writing_results = True
         self.summary = self._summarise()
         for hook in self.hooks:
             self._guarded(hook.on_summary)
@@ -201,6 +209,7 @@ class Run:
             self.summary = self._summarise()
         if self._scratch is not None:
             self._scratch.cleanup()
+        self.writing_results = False
         if error is None and self.error is not None:
             raise self.error
 

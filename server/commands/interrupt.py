@@ -36,11 +36,15 @@ class Stoppable(Protocol):
     @stopping.setter
     def stopping(self, stopping: bool) -> None: ...
 
+    @property
+    def writing_results(self) -> bool:
+        """True while it writes down what was played, which nothing should interrupt."""
+
 
 @contextmanager
 def stop_on_interrupt(player: Stoppable) -> Iterator[None]:
     """End the run after the current tick at the first signal,
-    raise KeyboardInterrupt at the second.
+    raise KeyboardInterrupt at the second, unless the results are being written.
 
     Further signals are ignored for five seconds, because the key may be held down, and a busy
     machine takes a while to write the summary. After that, a signal ends the process without a
@@ -61,7 +65,8 @@ def stop_on_interrupt(player: Stoppable) -> Iterator[None]:
             hint.start()
         elif interrupted is None:
             interrupted = monotonic()
-            raise KeyboardInterrupt
+            if not player.writing_results:
+                raise KeyboardInterrupt
         elif monotonic() - interrupted > _GRACE:
             # nothing may be waited for, because something here never ends
             os._exit(128 + signal.SIGINT)
