@@ -216,6 +216,12 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
     validation: float = widget(
         default=0.1, min=0.0, max=0.9, rebuild=True, doc="share of the matches to validate with"
     )
+    matches: int = widget(
+        default=0,
+        min=0,
+        rebuild=True,
+        doc="learn from so many of the other matches, to see what more data brings; 0: all",
+    )
     validate: int = widget(
         default=100, min=1, rebuild=True, doc="number of steps from one validation to the next"
     )
@@ -265,7 +271,8 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
         self._files = LessonFiles(self._folder / "looked", self._eyes, self.auxiliary)
         self._lessons: dict[str, Lesson] = {}
         """The lessons of the episodes that were looked at, by their keys."""
-        self._episodes: list[EpisodeInfo] = []
+        self._training: list[EpisodeInfo] = []
+        self._validation: list[EpisodeInfo] = []
         self._about: dict[str, Any] = {}
         self._trainer: Trainer | None = None
         self._saved = -1
@@ -353,7 +360,8 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
             if isinstance(value, Mapping):
                 value = dict(value)
             self._about[name] = json.loads(json.dumps(value))
-        self._episodes = infos
+        training, self._validation = split(infos, self.validation, self.seed)
+        self._training = training[: self.matches or None]
 
     def _look(self) -> None:
         """Look at the next few episodes, or remember what was seen of them."""
@@ -387,9 +395,8 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
         return trainer
 
     def _new_trainer(self) -> Trainer:
-        training, validation = split(self._episodes, self.validation, self.seed)
         sides: list[Lessons] = []
-        for infos in (training, validation):
+        for infos in (self._training, self._validation):
             lessons = [self._lessons[info.key] for info in infos]
             sides.append(Lessons(self._eyes, lessons))
         check_training(sides[0], "to learn from")
@@ -414,6 +421,11 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
             priority=self.priority,
         )
         return Trainer(config, self._head, self._actions, *sides)  # type: ignore[arg-type]
+
+    @property
+    def _episodes(self) -> list[EpisodeInfo]:
+        """Those to learn from and those to validate with."""
+        return [*self._training, *self._validation]
 
     @property
     def _actions(self) -> tuple[str, ...]:

@@ -254,6 +254,19 @@ def test_matches_are_split_and_not_samples() -> None:
         split(infos[:1], 0.3, seed=1)
 
 
+def test_it_learns_from_fewer_matches_and_validates_with_the_same(
+    tmp_path: Path, home: Path
+) -> None:
+    write_fights()
+    samples: list[tuple[int, int]] = []
+    for name, matches in (("two", 2), ("all", 0)):
+        _train(clone(name=name, matches=matches, epochs=1, validation=0.25), tmp_path)
+        header = read_header(home / "models/policy_head" / f"{name}.safetensors")
+        data = json.loads(header.metadata["data"])
+        samples.append((data["samples"], data["validation_samples"]))
+    assert samples == [(2 * 35, 2 * 35), (6 * 35, 2 * 35)]
+
+
 # -- parts of the network
 
 
