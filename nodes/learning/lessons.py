@@ -295,11 +295,13 @@ def split(
     """Split episodes into those to learn from and those to validate with.
 
     Neighbouring samples are nearly equal, so matches are split and never samples; a match that was
-    played twice is on one side.
+    played twice is on one side. The side depends on the match itself and the seed, not on how many
+    others there are: what a policy was validated with, one that begins with it on more matches does
+    not learn from, and the other way round.
 
     Args:
         infos: The episodes.
-        share: The share of the matches to validate with.
+        share: The probability that a match is one to validate with.
         seed: The seed of the choice.
 
     Returns:
@@ -316,12 +318,19 @@ def split(
             "the data set has a single match; expected at least two, because one of them is not "
             "learned from, to validate with; collect more"
         )
-    names = sorted(matches)
-    np.random.default_rng(seed).shuffle(names)
-    count = min(max(round(share * len(names)), 1), len(names) - 1)
+    places = {name: _place(name, seed) for name in matches}
+    names = sorted(matches, key=places.__getitem__)
+    count = sum(place < share for place in places.values())
+    count = min(max(count, 1), len(names) - 1)
     training: list[EpisodeInfo] = []
     validation: list[EpisodeInfo] = []
     for number, name in enumerate(names):
         side = validation if number < count else training
         side += matches[name]
     return training, validation
+
+
+def _place(name: str, seed: int) -> float:
+    """Return the place of a match among all there could be: 0 to 1, evenly distributed."""
+    digest = hashlib.sha256(f"{seed} {name}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") / 2**64

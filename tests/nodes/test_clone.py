@@ -257,14 +257,28 @@ def test_matches_are_split_and_not_samples() -> None:
 def test_it_learns_from_fewer_matches_and_validates_with_the_same(
     tmp_path: Path, home: Path
 ) -> None:
-    write_fights()
+    training, validation = split(write_fights().episodes(), 0.25, seed=0)
     samples: list[tuple[int, int]] = []
     for name, matches in (("two", 2), ("all", 0)):
         _train(clone(name=name, matches=matches, epochs=1, validation=0.25), tmp_path)
         header = read_header(home / "models/policy_head" / f"{name}.safetensors")
         data = json.loads(header.metadata["data"])
         samples.append((data["samples"], data["validation_samples"]))
-    assert samples == [(2 * 35, 2 * 35), (6 * 35, 2 * 35)]
+    assert len(training) > 2
+    assert samples == [
+        (2 * 35, len(validation) * 35),
+        (len(training) * 35, len(validation) * 35),
+    ]
+
+
+def test_more_matches_leave_the_others_on_their_sides() -> None:
+    infos = [info(number) for number in range(200)]
+    few = split(infos[:100], 0.1, seed=1)
+    many = split(infos, 0.1, seed=1)
+    for before, after in zip(few, many, strict=True):
+        assert {one.key for one in before} < {one.key for one in after}
+    assert 10 <= len(many[1]) <= 30
+    assert split(infos, 0.1, seed=2) != many
 
 
 # -- parts of the network
