@@ -56,7 +56,7 @@ def test_the_sources_are_no_game() -> None:
 @pytest.mark.parametrize("rom", ROMS, ids=lambda rom: rom.parent.name)
 def test_a_game_holds_only_what_is_read_at_play_time(rom: Path) -> None:
     kinds = {path.suffix for path in rom.parent.iterdir()}
-    assert kinds <= {rom.suffix, ".sha", ".json", ".state", ".md", ".png"}
+    assert kinds <= {rom.suffix, ".sha", ".json", ".jsonl", ".state", ".md", ".png"}
 
 
 @pytest.mark.parametrize("rom", ROMS, ids=lambda rom: rom.parent.name)
