@@ -41,6 +41,18 @@ class Eyes(NamedTuple):
     size: tuple[int, ...]
     """The settings of Resize: width and height in pixels."""
 
+    @classmethod
+    def of_settings(cls, settings: Mapping[str, Any], colors: FighterColors) -> Eyes:
+        """Return the eyes of a training, by the entry "eyes" in the header of its brain."""
+        return cls(
+            colors,
+            settings["turn"],
+            settings["pictures"],
+            tuple(settings["center"]),
+            tuple(settings["box"]),
+            tuple(settings["size"]),
+        )
+
     @property
     def shape(self) -> tuple[int, int, int]:
         """Channels, height and width of what the network is shown."""

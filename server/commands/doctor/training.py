@@ -136,14 +136,7 @@ def _find_eyes(graph: Graph) -> Eyes | None:
         if not issubclass(node.cls, FighterMask) or node.brain is None:
             continue
         if node.brain_sha256 == settings["fighter_colors_sha256"]:
-            return Eyes(
-                FighterColors.load(node.brain),
-                settings["turn"],
-                settings["pictures"],
-                tuple(settings["center"]),
-                tuple(settings["box"]),
-                tuple(settings["size"]),
-            )
+            return Eyes.of_settings(settings, FighterColors.load(node.brain))
     return None
 
 
