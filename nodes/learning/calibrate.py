@@ -112,6 +112,9 @@ class Calibrate(Register, category="learning", collects=True, terminal="finished
         compute_on_one_thread()
         self._host = host
         self._data = DataSet.named(self.data)
+        infos = self._data.episodes(game=self.game or None)
+        training, self._validation = split(infos, self.validation, self.seed)
+        self._training = training[: self.matches]
         path = self._path("button_head")
         header = read_header(path)
         self._parent = hash_file(path)
@@ -123,9 +126,6 @@ class Calibrate(Register, category="learning", collects=True, terminal="finished
         self._before = ButtonCalibration.load(self._path("button_calibration"))
 
     def reset(self, episode: Episode) -> None:
-        infos = self._data.episodes(game=self.game or None)
-        training, validation = split(infos, self.validation, self.seed)
-        self._training, self._validation = training[: self.matches], validation
         self._asked: dict[str, Presses] = {}
         self._figures: dict[str, Any] = {}
         self.now = Calibrated(ABSENT, ABSENT, False)

@@ -649,5 +649,5 @@ class ClonePolicy(Cloning):
         return {"actions": len(actions), "action_names": actions}
 
 
-_FREE: Final = frozenset({"name", "steps", "checkpoint", "title", "license"})
+_FREE: Final = frozenset({"name", "steps", "checkpoint", "title", "license", "bias", "temperature"})
 """Widgets on which the course of a training does not depend."""

@@ -126,7 +126,7 @@ class ButtonCalibration(Brain):
         check_button_names(where, self.buttons)
         for name in ("thresholds", "bias"):
             numbers = getattr(self, name)
-            if len(numbers) != len(self.buttons) or not np.isfinite(numbers).all():
+            if len(numbers) != len(self.buttons):
                 raise BrainError(
                     f"{where}: {name} is {list(numbers)}; expected a number for each of the "
                     f"{len(self.buttons)} buttons"
