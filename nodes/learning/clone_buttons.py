@@ -76,15 +76,14 @@ class CloneButtons(Cloning):
         return ButtonObjective(first_presses(table), self.positive_weight, self.focus)
 
     def _outputs(self, actions: tuple[str, ...]) -> dict[str, Any]:
-        return {"buttons": self._read_table().buttons}
+        return {"buttons": self._read_table().relative_buttons}
 
     def _metadata(self) -> dict[str, Any]:
-        table = self._read_table()
-        return {"presses": presses_by_action(table)}
+        return {"presses": presses_by_action(self._read_table())}
 
     def _finish(self, trainer: Trainer) -> None:
         super()._finish(trainer)
-        buttons = self._read_table().buttons
+        buttons = self._read_table().relative_buttons
         bias: list[float] = []
         for button in buttons:
             bias.append(0.0 if button in DIRECTIONS else self.bias)
@@ -118,8 +117,11 @@ class CloneButtons(Cloning):
 
 
 def first_presses(table: ActionTable) -> np.ndarray:
-    """Return the buttons with which each action of a table begins: bool [actions, buttons]."""
-    first: np.ndarray = table.rows[table.starts[:-1]].astype(bool)
+    """Return the buttons with which each action of a table begins: bool [actions, buttons], in the
+    order of `relative_buttons`.
+    """
+    columns = [table.buttons.index(button) for button in table.relative_buttons]
+    first: np.ndarray = table.rows[table.starts[:-1]].astype(bool)[:, columns]
     return first
 
 
@@ -127,5 +129,5 @@ def presses_by_action(table: ActionTable) -> Mapping[str, list[str]]:
     """Return the names of the buttons with which each action of a table begins."""
     presses: dict[str, list[str]] = {}
     for name, row in zip(table.names, first_presses(table), strict=True):
-        presses[name] = [table.buttons[column] for column in np.flatnonzero(row)]
+        presses[name] = [table.relative_buttons[column] for column in np.flatnonzero(row)]
     return presses
