@@ -33,6 +33,12 @@ MAY_IMPORT["nodes"] = FLOORS[0] | {
     "minibrains.process",
     "minibrains.training",
 }
+# the doctor plays a workflow to watch a policy in it
+MAY_IMPORT["nodes.doctor"] = MAY_IMPORT["nodes"] | {
+    "minibrains.doctor",
+    "minibrains.graph",
+    "minibrains.run",
+}
 # a console plays our game natively, by modules of its sources that import no nodes
 NATIVE_DUEL = {
     f"games.source.duel.{name}" for name in ("native.compiled", "native.game", "splits", "starts")

@@ -16,6 +16,7 @@ from nodes.consoles import pads
 from nodes.consoles.native_duel import NativeDuel
 from nodes.consoles.retro import RetroEmulator
 from nodes.control import flow, rules
+from nodes.doctor import policy_doctor
 from nodes.fighting import features, fighters, rounds, simple, strategist
 from nodes.language import lora, pretrained, prompt, reply, vlm
 from nodes.learning import agreement, calibrate, colors, dagger, ppo, reader, writer
@@ -160,6 +161,14 @@ def _ppo() -> Node:
         steps=32,
         epochs=1,
     )
+
+
+def _doctor() -> Node:
+    """A node that examines an untrained policy in a short game, in a workflow that is written into
+    $MINIBRAINS_HOME.
+    """
+    home().mkdir(parents=True, exist_ok=True)
+    return policy_doctor.PolicyDoctor(workflow=walking.write_walk(home()), episodes=1)
 
 
 def _reader() -> Node:
@@ -321,6 +330,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         _ticks(frame=FRAMES[:3], pad=[None, ("UP", "B"), ()]),
     ),
     "PersonPad": (pads.PersonPad, [{}] * 3),
+    "PolicyDoctor": (_doctor, [{}] * 2),
     "PolicyHead": (
         lambda: network.PolicyHead(
             brain=_brain(network.PolicyHeadBrain, "policy_head/airstriker-untrained.safetensors")
