@@ -25,7 +25,7 @@ from minibrains.files import home
 from minibrains.torch_node import compute_on_one_thread
 from nodes.learning.checkpoint import check_training_name
 from nodes.learning.data_set import DataSet, EpisodeInfo, load_arrow
-from nodes.learning.lessons import Eyes, EyesParts, Job, Lessons, look, split
+from nodes.learning.lessons import Eyes, EyesParts, Job, Lessons, hash_data, look, split
 from nodes.learning.trainer import as_shown
 from nodes.policies.buttons import (
     DIRECTIONS,
@@ -79,14 +79,17 @@ class Calibrate(Register, category="learning", collects=True, terminal="finished
     The policy is the brain `button_head/NAME.safetensors` in $MINIBRAINS_HOME/models, as
     CloneButtons saves it. `button_calibration/NAME.safetensors` there, the brain of ButtonSampler,
     is replaced: bias and temperature stay as they are, unless the bias is adjusted. Its brain is
-    that of the FighterMask that the policy sees through. The matches to learn from are split from
-    those to validate with as CloneButtons does with the same `validation` and `seed`, so the latter
-    are new to the policy as well. The results of the run, and the header of the brain, have the
-    press rate of each button in the data, before and after.
+    that of the FighterMask that the policy sees through. The results of the run, and the header of
+    the brain, have the press rate of each button in the data, before and after.
+
+    The data set must be another one than that of the training: a policy is surer of matches that it
+    has learned from, so thresholds from them are too high for others.
     """
 
     brain: FighterColors
-    data: str = widget(rebuild=True, doc="the name of the data set")
+    data: str = widget(
+        rebuild=True, doc="the name of the data set, another one than that of the training"
+    )
     name: str = widget(rebuild=True, doc="the name of the policy")
     game: str = widget(default="", rebuild=True, names="game", doc="of the data set; empty: any")
     adjust: Literal["thresholds", "bias", "nothing"] = widget(
@@ -95,11 +98,8 @@ class Calibrate(Register, category="learning", collects=True, terminal="finished
         doc="thresholds: for a ButtonSampler that presses what is above them; bias: for one that "
         "draws; nothing: only measure",
     )
-    matches: int = widget(
-        default=40, min=1, max=100_000, rebuild=True, doc="the number of matches to learn from"
-    )
     validation: float = widget(
-        default=0.1, min=0.0, max=0.9, rebuild=True, doc="share of the matches to validate with"
+        default=0.5, min=0.0, max=0.9, rebuild=True, doc="share of the matches to validate with"
     )
     seed: int = widget(default=0, min=0, rebuild=True, doc="of the split")
 
@@ -113,11 +113,11 @@ class Calibrate(Register, category="learning", collects=True, terminal="finished
         self._host = host
         self._data = DataSet.named(self.data)
         infos = self._data.episodes(game=self.game or None)
-        training, self._validation = split(infos, self.validation, self.seed)
-        self._training = training[: self.matches]
+        self._training, self._validation = split(infos, self.validation, self.seed)
         path = self._path("button_head")
         header = read_header(path)
         self._parent = hash_file(path)
+        _check_new(header, self._data, infos)
         brain = ButtonHeadBrain.load(path)
         self._head = ButtonHead(brain=brain)
         self._head.module = self._head.make_module().eval()
@@ -237,8 +237,18 @@ class Calibrate(Register, category="learning", collects=True, terminal="finished
         if left:
             self._host.say(
                 f"on the validation matches {', '.join(left)} still differs by more than "
-                f"{TOLERANCE:.0%} from the data; collect more, or learn from more matches"
+                f"{TOLERANCE:.0%} from the data; collect more matches"
             )
+
+
+def _check_new(header: BrainHeader, data: DataSet, infos: Sequence[EpisodeInfo]) -> None:
+    """Raise MinibrainsError if a policy has learned from these episodes."""
+    learned = json.loads(header.metadata.get("data", "{}"))
+    if learned.get("sha256") == hash_data(data, infos):
+        raise MinibrainsError(
+            f"{header.path} has learned from the data set {data.folder.name}, and is too sure of "
+            "its matches; collect others into a data set of another name, by another seed"
+        )
 
 
 def match_thresholds(logits: np.ndarray, held: np.ndarray) -> tuple[float, ...]:

@@ -125,9 +125,10 @@ def test_the_loss_is_that_of_the_papers(weight: float, focus: float) -> None:
 def test_a_silent_policy_presses_as_often_as_its_teacher_once_it_is_calibrated(
     tmp_path: Path, home: Path
 ) -> None:
-    write_fights(24)
+    write_fights()
+    write_fights(24, name="others", first=100)
     _run(clone_buttons(bias=-30.0), tmp_path)
-    node = Calibrate(brain=COLORS, data=NAME, name="small", validation=0.25)
+    node = Calibrate(brain=COLORS, data="others", name="small")
     figures = _run(node, tmp_path)["calibration"]
     assert figures["before"]["ratio"] == 0, "it is silent"
     assert figures["before"]["off"] == ["A", "B"]
@@ -141,9 +142,10 @@ def test_a_silent_policy_presses_as_often_as_its_teacher_once_it_is_calibrated(
 
 
 def test_a_bias_is_found_for_a_policy_that_draws(tmp_path: Path, home: Path) -> None:
-    write_fights(24)
+    write_fights()
+    write_fights(24, name="others", first=100)
     _run(clone_buttons(bias=-30.0), tmp_path)
-    node = Calibrate(brain=COLORS, data=NAME, name="small", validation=0.25, adjust="bias")
+    node = Calibrate(brain=COLORS, data="others", name="small", adjust="bias")
     figures = _run(node, tmp_path)["calibration"]
     assert figures["before"]["ratio"] == 0
     assert figures["after"]["ratio"] == pytest.approx(1, abs=0.2)
@@ -152,10 +154,11 @@ def test_a_bias_is_found_for_a_policy_that_draws(tmp_path: Path, home: Path) -> 
 
 def test_measuring_alone_changes_nothing(tmp_path: Path, home: Path) -> None:
     write_fights()
+    write_fights(2, name="others", first=100)
     _run(clone_buttons(epochs=1), tmp_path)
     path = home / "models/button_calibration/small.safetensors"
     before = path.read_bytes()
-    node = Calibrate(brain=COLORS, data=NAME, name="small", adjust="nothing")
+    node = Calibrate(brain=COLORS, data="others", name="small", adjust="nothing")
     figures = _run(node, tmp_path)["calibration"]
     assert figures["after"] == figures["before"]
     assert path.read_bytes() == before
@@ -245,12 +248,20 @@ def test_a_table_with_other_actions_is_refused(tmp_path: Path) -> None:
         _run(clone_buttons(table="action_table/none.safetensors"), tmp_path)
 
 
+def test_matches_that_the_policy_has_learned_from_do_not_calibrate_it(tmp_path: Path) -> None:
+    write_fights()
+    _run(clone_buttons(epochs=1), tmp_path)
+    with pytest.raises(MinibrainsError, match="has learned from the data set fights"):
+        _run(Calibrate(brain=COLORS, data=NAME, name="small"), tmp_path)
+
+
 def test_a_policy_of_other_colours_is_not_calibrated(tmp_path: Path, home: Path) -> None:
     write_fights()
+    write_fights(2, name="others", first=100)
     _run(clone_buttons(epochs=1), tmp_path)
     path = tmp_path / "colors.safetensors"
     COLORS.save(path, title="Colours", made_by="a test")
-    node = Calibrate(brain=type(COLORS).load(path), data=NAME, name="small")
+    node = Calibrate(brain=type(COLORS).load(path), data="others", name="small")
     with pytest.raises(MinibrainsError, match="was trained with the fighter_colors brain"):
         _run(node, tmp_path)
 
@@ -259,8 +270,9 @@ def test_a_policy_that_says_nothing_of_its_training_is_not_calibrated(
     tmp_path: Path, home: Path
 ) -> None:
     write_fights()
+    write_fights(2, name="others", first=100)
     _run(clone_buttons(epochs=1), tmp_path)
     path = home / "models/button_head/small.safetensors"
     ButtonHeadBrain.load(path).save(path, title="Unknown", made_by="a test")
     with pytest.raises(MinibrainsError, match="expected a brain that CloneButtons has saved"):
-        _run(Calibrate(brain=COLORS, data=NAME, name="small"), tmp_path)
+        _run(Calibrate(brain=COLORS, data="others", name="small"), tmp_path)

@@ -85,10 +85,12 @@ def info(number: int, **changes: Any) -> EpisodeInfo:
     return replace(made, **changes)
 
 
-def write_fights(matches: int = 8, random: bool = False) -> DataSet:
-    """Write a data set of matches into $MINIBRAINS_HOME, and return it."""
-    data = DataSet.named(NAME)
-    for number in range(matches):
+def write_fights(
+    matches: int = 8, random: bool = False, name: str = NAME, first: int = 0
+) -> DataSet:
+    """Write a data set of matches into $MINIBRAINS_HOME, from number `first` on, and return it."""
+    data = DataSet.named(name)
+    for number in range(first, first + matches):
         data.write(info(number), match(number, random=random))
     return data
 
