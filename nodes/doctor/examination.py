@@ -164,7 +164,8 @@ class Examination:
         trained = find_trained_encoding(self._graph)
         if trained is None:
             return None
-        return compare_encodings(trained, find_encoding(self._graph, self._graph.region))
+        before = [link.node for link in self._graph.region.inputs]
+        return compare_encodings(trained, find_encoding(self._graph, before))
 
     def _corrected(self, logits: np.ndarray) -> np.ndarray:
         """Return logits as the sampler turns them into probabilities."""

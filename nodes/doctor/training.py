@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from minibrains.doctor.evidence import ChannelFigures, Demonstrations
 from minibrains.doctor.network import Network
 from minibrains.errors import MinibrainsError
 from minibrains.graph.check import CheckedNode, Graph
-from minibrains.graph.encoding import Encoding, find_encoding
+from minibrains.graph.encoding import Encoding, TrainedEncoding, find_encoding
 from minibrains.run.spec import RunSpec
 from nodes.learning.calibrate import read_presses
 from nodes.learning.data_set import DataSet, EpisodeInfo, load_arrow
@@ -40,8 +40,8 @@ def find_trained_encoding(graph: Graph) -> Encoding | None:
     for node in _policy_nodes(graph):
         if node.header is None:
             continue
-        if "eyes" in node.header.metadata:
-            return _encoding_of_eyes(json.loads(node.header.metadata["eyes"]))
+        if isinstance(node.cls, TrainedEncoding):
+            return node.cls.trained_encoding(node.header.metadata)
         if "environment" in node.header.metadata:
             return _encoding_of_workflow(
                 json.loads(node.header.metadata["environment"])["workflow"], node
@@ -157,24 +157,6 @@ def _find_eyes(graph: Graph) -> Eyes | None:
     return None
 
 
-def _encoding_of_eyes(settings: Mapping[str, Any]) -> Encoding:
-    left, top, box_width, box_height = settings["box"]
-    width, height = settings["size"]
-    center: Mapping[str, Any] | None = None
-    if settings["center"]:
-        column, strip = settings["center"]
-        center = {"column": column, "strip": strip}
-    mask = {"turn": settings["turn"], "brain": settings["fighter_colors_sha256"]}
-    if not mask["brain"]:
-        del mask["brain"]
-    return {
-        "FighterMask": mask,
-        "CenterMasks": center,
-        "Crop": {"left": left, "top": top, "width": box_width, "height": box_height},
-        "Resize": {"width": width, "height": height},
-    }
-
-
 def _encoding_of_workflow(name: str, policy: CheckedNode) -> Encoding | None:
     """Return the encoding of a workflow in which a policy was trained; None: it is not there."""
     spec = RunSpec(name)
@@ -187,7 +169,7 @@ def _encoding_of_workflow(name: str, policy: CheckedNode) -> Encoding | None:
         if node.cls.__name__ == policy.cls.__name__:
             trained = graph.with_region([candidate], None)
             assert trained.region is not None
-            return find_encoding(trained, trained.region)
+            return find_encoding(trained, [link.node for link in trained.region.inputs])
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
@@ -153,6 +154,34 @@ class FrameNetwork(TorchNode, abstract=True):
     """
 
     brain: Brain
+
+    @classmethod
+    def trained_encoding(
+        cls, metadata: Mapping[str, str]
+    ) -> Mapping[str, Mapping[str, Any] | None] | None:
+        """Return the nodes that showed pictures to a brain's training, by type, with their
+        settings; None: its header does not say.
+
+        A FighterMask, CenterMasks, Crop and Resize are in the entry "eyes" of a cloned brain.
+        """
+        if "eyes" not in metadata:
+            return None
+        eyes = json.loads(metadata["eyes"])
+        left, top, box_width, box_height = eyes["box"]
+        width, height = eyes["size"]
+        center: Mapping[str, Any] | None = None
+        if eyes["center"]:
+            column, strip = eyes["center"]
+            center = {"column": column, "strip": strip}
+        mask = {"turn": eyes["turn"], "brain": eyes["fighter_colors_sha256"]}
+        if not mask["brain"]:
+            del mask["brain"]
+        return {
+            "FighterMask": mask,
+            "CenterMasks": center,
+            "Crop": {"left": left, "top": top, "width": box_width, "height": box_height},
+            "Resize": {"width": width, "height": height},
+        }
 
     def build(self, config: Mapping[str, Any]) -> nn.Module:
         from torch import nn
