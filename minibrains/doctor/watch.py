@@ -64,7 +64,7 @@ class Sampler(NamedTuple):
 class Watch(Hook):
     """Remembers the decisions of a policy while it plays.
 
-    It adds a Reroute to the workflow that reads what the sampler chooses, which changes no game.
+    It adds a Reroute for the logits, and one for what the sampler chooses, which changes no game.
     """
 
     def __init__(
@@ -117,14 +117,16 @@ class Watch(Hook):
         return {name: np.stack(values) for name, values in self._inputs.items() if values}
 
     def prepare(self, workflow: Workflow, registry: Registry) -> Workflow:
-        """Add a node that reads the sampler's choice."""
-        if self._sampler is None:
-            return workflow
-        reader = "doctor"
-        while reader in workflow.nodes:
-            reader += "_"
-        link = f"{self._sampler.node}.{self._sampler.output}"
-        return workflow.with_node(reader, {"type": "Reroute@1", "in": {"value": link}})
+        """Add nodes that read the logits and the sampler's choice, so that both are kept."""
+        links = [str(self._link)]
+        if self._sampler is not None:
+            links.append(f"{self._sampler.node}.{self._sampler.output}")
+        for link in links:
+            reader = "doctor"
+            while reader in workflow.nodes:
+                reader += "_"
+            workflow = workflow.with_node(reader, {"type": "Reroute@1", "in": {"value": link}})
+        return workflow
 
     def after_open(self, run: Run) -> None:
         """Find the steps and slots to look at. Raises MinibrainsError."""
@@ -174,11 +176,6 @@ class Watch(Hook):
             return
         self._visits = visits
         logits = _delivered(run, self._link)
-        if logits is None:
-            raise MinibrainsError(
-                f"{self._link} is not kept, because nothing reads it as its last value; expected "
-                "a sampler that reads it"
-            )
         self.logits.append(self._corrected(np.array(logits, np.float32)))
         if self._sampler is not None:
             choice = _delivered(run, Link(self._sampler.node, self._sampler.output))

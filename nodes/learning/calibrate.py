@@ -49,6 +49,8 @@ too few presses to tell."""
 MOST_BIAS: Final = 50.0
 """In nats."""
 BISECTIONS: Final = 60
+ROUNDS: Final = 50
+"""In which thresholds of opposite directions are matched."""
 
 
 class Calibrated(NamedTuple):
@@ -183,13 +185,10 @@ class Calibrate(Register, category="learning", collects=True, terminal="finished
         before = self._before
         if self.adjust == "nothing":
             return before
-        config = dict(before.config)
-        if self.adjust == "bias":
-            config["bias"] = match_bias(presses.logits, presses.held, before.temperature)
-        else:
-            corrected = before.corrected(presses.logits)
-            config["thresholds"] = match_thresholds(corrected, presses.held)
-        return ButtonCalibration(**config)
+        if self.adjust == "thresholds":
+            return match_thresholds(before, presses.logits, presses.held)
+        bias = match_bias(presses.logits, presses.held, before.temperature)
+        return ButtonCalibration(**{**before.config, "bias": bias})
 
     def _compare(self, after: ButtonCalibration, presses: Presses) -> dict[str, Any]:
         """Return the figures of the validation matches, before and after."""
@@ -251,26 +250,39 @@ def _check_new(header: BrainHeader, data: DataSet, infos: Sequence[EpisodeInfo])
         )
 
 
-def match_thresholds(logits: np.ndarray, held: np.ndarray) -> tuple[float, ...]:
-    """Return the thresholds by which each button is pressed in as many samples as it was held.
+def match_thresholds(
+    calibration: ButtonCalibration, logits: np.ndarray, held: np.ndarray
+) -> ButtonCalibration:
+    """Return a calibration by which each button is pressed in as many samples as it was held.
+
+    Of two opposite directions only one is pressed, so their thresholds are lowered until each is
+    pressed as often as wanted nevertheless, if that is possible.
 
     Args:
-        logits: [n, buttons], with bias and temperature.
+        calibration: Has bias and temperature.
+        logits: float32 [n, buttons].
         held: bool [n, buttons].
 
     Returns:
-        A probability for each button; 1, which none is above, for a button that was never held.
+        The calibration with other thresholds; 1, which none is above, for a button that was never
+        held.
     """
-    thresholds: list[float] = []
-    for column, count in enumerate(held.sum(axis=0).tolist()):
-        falling = np.sort(sigmoid(logits[:, column]))[::-1]
-        if count == 0:
-            thresholds.append(1.0)
-        elif count == len(falling):
-            thresholds.append(0.0)
-        else:
-            thresholds.append(float(falling[count - 1 : count + 1].mean()))
-    return tuple(thresholds)
+    wanted = held.sum(axis=0)
+    counts = wanted
+    falling = -np.sort(-sigmoid(calibration.corrected(logits)), axis=0)
+    # the probabilities between which a threshold lies: none is above 1, and all are above -1
+    bounds = np.vstack([np.ones(len(wanted)), falling, -np.ones(len(wanted))])
+    columns = np.arange(len(wanted))
+    for _ in range(ROUNDS):
+        middle = (bounds[counts, columns] + bounds[counts + 1, columns]) / 2
+        thresholds = np.where(counts == 0, 1.0, np.maximum(middle, 0.0))
+        config = {**calibration.config, "thresholds": tuple(thresholds.tolist())}
+        matched = ButtonCalibration(**config)
+        missing = wanted - matched.press(logits).sum(axis=0)
+        if not missing.any():
+            break
+        counts = np.where(wanted == 0, 0, np.clip(counts + missing, 1, len(logits)))
+    return matched
 
 
 def match_bias(logits: np.ndarray, held: np.ndarray, temperature: float) -> tuple[float, ...]:

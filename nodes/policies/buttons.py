@@ -151,19 +151,20 @@ class ButtonCalibration(Brain):
             rng: Draws each button by its probability; None: the thresholds decide.
 
         Returns:
-            bool [n, buttons]; of two opposite directions only the likelier one.
+            bool [n, buttons]; of two opposite directions only the one that is further above its
+            threshold.
         """
         probabilities = sigmoid(self.corrected(logits))
         limits = np.asarray(self.thresholds)
         if rng is not None:
             limits = rng.random(probabilities.shape)
-        pressed: np.ndarray = probabilities > limits
+        margins = probabilities - limits
+        pressed: np.ndarray = margins > 0
         for first, second in combinations(range(len(self.buttons)), 2):
             if {self.buttons[first], self.buttons[second]} in OPPOSITES:
-                both = pressed[:, first] & pressed[:, second]
-                likelier = probabilities[:, first] >= probabilities[:, second]
-                pressed[:, first] &= ~both | likelier
-                pressed[:, second] &= ~both | ~likelier
+                larger = margins[:, first] >= margins[:, second]
+                pressed[:, first] &= larger
+                pressed[:, second] &= ~larger
         return pressed
 
 
@@ -193,7 +194,7 @@ class ButtonSampler(Node, category="policies", clocked=True):
               brain
 
     Bias and temperature of its brain come before the thresholds. Of two opposite directions only
-    the likelier one is held.
+    the one that is further above its threshold is held.
     """
 
     brain: ButtonCalibration
