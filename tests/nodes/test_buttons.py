@@ -20,12 +20,14 @@ from nodes.learning.lessons import Eyes, Lesson, Lessons
 from nodes.learning.objectives import ButtonObjective
 from nodes.policies.buttons import (
     ButtonCalibration,
+    ButtonHead,
     ButtonHeadBrain,
     ButtonSampler,
     PressedPad,
     sigmoid,
 )
 from tests.support.fights import COLORS, NAME, SMALL, TABLE, clone_buttons, write_fights
+from tests.support.paths import ROOT
 
 BUTTONS = ("FORWARD", "BACK", "A")
 
@@ -220,6 +222,31 @@ def test_buttons_are_drawn_as_often_as_their_probabilities_say() -> None:
     logits = np.array([-30, -30, -3], np.float32)
     pads = [sampler.tick(logits, True).pad for _ in range(4000)]
     assert pads.count(("A",)) / 4000 == pytest.approx(float(sigmoid(np.float64(-1))), abs=0.03)
+
+
+def test_the_example_of_the_documentation_plays(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = {
+        "buttons": ("UP", "BACK", "FORWARD", "A"),
+        "channels": 6,
+        "height": 76,
+        "width": 176,
+        "hidden": 8,
+        "convolutions": ((4, 8, 8),),
+    }
+    brain = ButtonHead.new_brain(config)
+    brain.save(
+        home / "models/button_head/duel-buttons.safetensors", title="Untrained", made_by="a test"
+    )
+    ButtonCalibration(buttons=brain.buttons, thresholds=(0.5,) * 4, bias=(0.0,) * 4).save(
+        home / "models/button_calibration/duel-buttons.safetensors", title="None", made_by="a test"
+    )
+    page = (ROOT / "docs/training.md").read_text()
+    _, _, script = page.partition("```python play_buttons.py\n")
+    script, _, _ = script.partition("```")
+    exec(script.replace("episodes=1", "episodes=1, ticks=90"), {})
+    assert capsys.readouterr().out == "False\n"
 
 
 # -- bad input
