@@ -62,7 +62,7 @@ class Calibrated(NamedTuple):
 
 
 class Presses(NamedTuple):
-    """What a policy was asked about some samples, and what its teacher held."""
+    """A policy's answers for some samples, and the buttons that its teacher held."""
 
     logits: np.ndarray
     """float32 [n, buttons]."""

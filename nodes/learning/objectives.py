@@ -114,7 +114,7 @@ class ActionObjective(Objective):
 
 
 class ButtonObjective(Objective):
-    """Whether the teacher holds a button, for each button on its own.
+    """The buttons that the teacher holds, each on its own.
 
     Source of the focal loss: T.-Y. Lin et al., Focal loss for dense object detection, ICCV 2017,
         arXiv:1708.02002.

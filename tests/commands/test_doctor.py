@@ -356,7 +356,7 @@ def _write_buttons(folder: Path, bias: float, thresholds: float) -> str:
         thresholds=tuple(0.5 if button in DIRECTIONS else thresholds for button in BUTTONS),
         bias=(0.0,) * len(BUTTONS),
     ).save(folder / "calibration.safetensors", title="Buttons", made_by="a test")
-    clock = {"every": 10}
+    clock = {"every": 4}
     nodes: dict[str, Any] = {
         "console": {
             "type": "RetroEmulator@2",
@@ -384,13 +384,13 @@ def _write_buttons(folder: Path, bias: float, thresholds: float) -> str:
         },
         "press": {
             "type": "ButtonSampler@1",
-            "set": {"hold": 4},
+            "set": {"hold": 2},
             "in": {"logits": "head.button_logits", "facing": "features.facing"},
             "brain": "calibration.safetensors",
         },
     }
     file = folder / "buttons.json"
-    file.write_text(json.dumps({"minibrains": 1, "run": {"ticks": 4000}, "nodes": nodes}))
+    file.write_text(json.dumps({"minibrains": 1, "run": {"ticks": 1700}, "nodes": nodes}))
     return str(file)
 
 

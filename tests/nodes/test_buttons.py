@@ -211,7 +211,7 @@ def test_of_two_opposite_directions_one_is_held() -> None:
 def test_all_but_directions_are_released_after_a_while() -> None:
     sampler = _sampler(hold=2)
     first = sampler.tick(np.array([1, -1, 5], np.float32), True)
-    assert first.pressed.tolist() == [True, False, True]
+    assert np.array(first.pressed).tolist() == [True, False, True]
     assert sampler.tick(None, True) == PressedPad(ABSENT, ABSENT)
     assert sampler.tick(None, True) == PressedPad(("RIGHT",), ABSENT)
     assert sampler.tick(None, True) == PressedPad(ABSENT, ABSENT)
@@ -221,7 +221,7 @@ def test_buttons_are_drawn_as_often_as_their_probabilities_say() -> None:
     sampler = _sampler(mode="sample")
     logits = np.array([-30, -30, -3], np.float32)
     pads = [sampler.tick(logits, True).pad for _ in range(4000)]
-    assert pads.count(("A",)) / 4000 == pytest.approx(float(sigmoid(np.float64(-1))), abs=0.03)
+    assert pads.count(("A",)) / 4000 == pytest.approx(0.269, abs=0.03), "sigmoid(-1)"
 
 
 def test_the_example_of_the_documentation_plays(
