@@ -129,7 +129,9 @@ def join_state(state: Any) -> torch.Tensor:
     """Return the tensors [B, …] of a state as one, float32 [B, numbers]."""
     import torch
 
-    parts = [tensor.float().flatten(1) for tensor in _tensors_of(state)]
+    parts: list[torch.Tensor] = []
+    for tensor in _tensors_of(state):
+        parts.append(tensor.float().reshape(len(tensor), -1))
     return torch.cat(parts, 1)
 
 
