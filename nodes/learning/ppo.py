@@ -32,7 +32,7 @@ from nodes.learning.ppo_checkpoint import pack, size_of, unpack
 from nodes.learning.ppo_evaluation import Evaluations
 from nodes.learning.ppo_figures import Figures
 from nodes.learning.ppo_folder import TrainingFolder
-from nodes.learning.ppo_learner import PRESETS, Learner, Preset
+from nodes.learning.ppo_learner import PRESETS, Learner, Preset, load_package
 from nodes.learning.ppo_memory import FittedSize, Size, is_out_of_memory
 
 if TYPE_CHECKING:
@@ -70,7 +70,8 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
     `workflow` is the environment: nodes of it, `train`, give out logits, and in their place the
     policy chooses what it tries. Each tick is an update: the policy plays `steps` decisions in each
     of `environments` games, and learns from them. The critic is a network of the same form with
-    weights of its own.
+    weights of its own. If one of these nodes is recurrent, as a VectorMemory is, it learns with
+    RecurrentPPO of sb3-contrib, and remembers from each decision of an episode to the next.
 
     With `evaluation_episodes`, each checkpoint is evaluated: the policy plays these episodes, with
     the most likely action at each decision. That changes nothing of the training.
@@ -245,7 +246,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
             )
 
     def open(self, host: Host) -> None:
-        _load_stable_baselines()  # what may be missing is better missed now
+        load_package("stable_baselines3")  # what may be missing is better missed now
         self._host = host
         self._folder = TrainingFolder(home() / "training" / self.name)
         self._games: Games | None = None
@@ -518,7 +519,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         """Note the rewards of a decision in each game; return False to stop."""
         seconds = self._folder.seconds
         over = self._figures.add(local["rewards"], local["dones"], local["infos"], seconds)
-        self._folder.log_episodes(over)
+        self._folder.log_episodes(over, local["infos"])
         decisions = local["self"].num_timesteps
         self._host.progress(decisions, self.decisions, self._figures.text())
         return not self._host.stopping
@@ -610,14 +611,3 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
             sketch_rewards(self._figures.curves, self.decisions),
             finished,
         )
-
-
-def _load_stable_baselines() -> None:
-    """Import Stable-Baselines3. Raises MinibrainsError if it is missing."""
-    try:
-        import stable_baselines3  # noqa: F401
-    except ModuleNotFoundError:
-        raise MinibrainsError(
-            "learning by playing needs the Python package stable-baselines3, which is missing; "
-            "install it with: pip install 'minibrains[learn]'"
-        ) from None

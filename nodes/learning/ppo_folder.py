@@ -14,6 +14,7 @@ from nodes.learning import curves
 from nodes.learning.checkpoint import RESUME
 from nodes.learning.ppo_evaluation import Evaluations
 from nodes.learning.ppo_figures import Figures
+from nodes.rewards.breakdown import BREAKDOWN, append_row, breakdown_row
 
 
 class TrainingFolder:
@@ -33,12 +34,13 @@ class TrainingFolder:
 
     def open_logs(self, episodes: int, decisions: int) -> None:
         """Open monitor.csv and the events, without what came after a checkpoint, because that is
-        played again.
+        played again; so it is removed from reward_breakdown.csv.
 
         Args:
             episodes: The number of episodes that were over at the checkpoint.
             decisions: Its number of decisions.
         """
+        self._episodes = episodes
         path = self.path / "monitor.csv"
         head: dict[str, Any] = {"t_start": time(), "env_id": "minibrains/Workflow-v0"}
         lines: list[str] = []
@@ -49,6 +51,12 @@ class TrainingFolder:
         kept = "".join(lines[:episodes])
         write_atomic(path, f"#{json.dumps(head)}\nr,l,t,won\n{kept}")
         self._monitor = LineFile(path)
+
+        path = self.path / BREAKDOWN
+        if path.exists():
+            columns, *rows = path.read_text().splitlines(keepends=True)
+            before = [row for row in rows if int(row.partition(",")[0]) < episodes]
+            write_atomic(path, "".join([columns, *before]))
         self._events.begin(decisions)
 
     @property
@@ -56,11 +64,24 @@ class TrainingFolder:
         """The seconds since the training began."""
         return time() - self._started
 
-    def log_episodes(self, lines: Iterable[str]) -> None:
-        """Append lines to monitor.csv."""
+    def log_episodes(self, lines: Iterable[str], infos: Iterable[Mapping[str, Any]]) -> None:
+        """Append the episodes that are over to monitor.csv, and to reward_breakdown.csv if the
+        rewards have terms.
+
+        Args:
+            lines: A line of monitor.csv for each of them.
+            infos: The infos of the games, in the same order, also of those that go on.
+        """
         assert self._monitor is not None
         for line in lines:
             self._monitor.append(line)
+        for info in infos:
+            if "results" not in info:
+                continue
+            if "rewards" in info["results"]:
+                row = breakdown_row(self._episodes, info["results"])
+                append_row(self.path / BREAKDOWN, row)
+            self._episodes += 1
 
     def log_scalars(self, values: Mapping[str, float], decisions: int) -> None:
         """Add scalars to the events."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -172,16 +173,25 @@ class Learner:
 def _algorithm(is_recurrent: bool) -> tuple[type[Any], type[Any]]:
     """Return the class of the algorithm, and that of its policy."""
     if is_recurrent:
-        from sb3_contrib import RecurrentPPO
-
+        contrib = load_package("sb3_contrib")
         from minibrains.training.recurrent import RecurrentRegionPolicy
 
-        return RecurrentPPO, RecurrentRegionPolicy
-    from stable_baselines3 import PPO
+        return contrib.RecurrentPPO, RecurrentRegionPolicy
 
     from minibrains.training.policy import RegionPolicy
 
-    return PPO, RegionPolicy
+    return load_package("stable_baselines3").PPO, RegionPolicy
+
+
+def load_package(name: str) -> Any:
+    """Import and return a package of the extra `learn`. Raises MinibrainsError if it is missing."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError:
+        raise MinibrainsError(
+            f"learning by playing needs the Python package {name.replace('_', '-')}, which is "
+            "missing; install it with: pip install 'minibrains[learn]'"
+        ) from None
 
 
 def _check_finite(update: int, values: list[float]) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import runpy
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from minibrains import MinibrainsError, Run, RunSpec
+from minibrains import MinibrainsError, Run, RunSpec, TorchNode
+from minibrains.doctor.network import Network
 from minibrains.hooks import Budget, Hook
-from minibrains.run.run import Run as RunType
 from minibrains.training.games import Games
 from minibrains.training.module import region
 from minibrains.training.recurrent import RecurrentRegionPolicy
@@ -42,7 +43,8 @@ def pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     file = tmp_path / "remember.py"
     file.write_text(read_scripts("training.md")["remember.py"].text)
     runpy.run_path(str(file))["write_game"](memory=True)
-    for node, cls in {"memory": VectorMemory, "head": VectorPolicy}.items():
+    classes: dict[str, type[TorchNode]] = {"memory": VectorMemory, "head": VectorPolicy}
+    for node, cls in classes.items():
         calm = cls.new_brain(CONFIGS[node], seed=1)
         tensors = {name: 8 * array for name, array in calm.tensors.items()}
         restless = type(calm)(tensors, **calm.config)
@@ -50,7 +52,7 @@ def pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(file)
 
 
-def train(pack: str, updates: int | None = None, **settings: Any) -> RunType:
+def train(pack: str, updates: int | None = None, **settings: Any) -> Run:
     """Train for some updates, or to the end; return the run."""
     usual: dict[str, Any] = {
         "workflow": "recall.json",
@@ -64,7 +66,7 @@ def train(pack: str, updates: int | None = None, **settings: Any) -> RunType:
         "checkpoint": 1,
     }
     nodes = {"ppo": {"type": "TrainPPO@1", "set": {**usual, **settings}}}
-    run = Run(RunSpec({"minibrains": 1, "nodes": nodes}, packs=[pack], ticks=updates))
+    run = Run(RunSpec({"minibrains": 1, "nodes": nodes}, packs=(pack,), ticks=updates))
     with run:
         for _ in run:
             pass
@@ -100,7 +102,7 @@ def test_an_evaluation_plays_the_episodes_of_a_run(pack: str, home: Path) -> Non
         values = dict(zip(head.split(","), map(float, row.split(",")), strict=True))
         folder = home / f"training/evaluated/update-{int(values['update']):06d}"
         brains = {name: folder / f"{name}.safetensors" for name in TRAIN}
-        spec = RunSpec("recall.json", episodes=9, seed=5, brains=brains, packs=[pack])
+        spec = RunSpec("recall.json", episodes=9, seed=5, brains=brains, packs=(pack,))
         with Run(spec) as run:
             won = [bool(episode.won) for episode in run]
         assert np.mean(won) == pytest.approx(values["won"])
@@ -114,10 +116,10 @@ class Actions(Hook):
     def __init__(self) -> None:
         self.episodes: list[list[int]] = []
 
-    def before_episode(self, run: RunType, index: int) -> None:
+    def before_episode(self, run: Run, index: int) -> None:
         self.episodes.append([])
 
-    def between_ticks(self, run: RunType) -> Budget:
+    def between_ticks(self, run: Run) -> Budget:
         action = run.peek("choose.action")
         if action is not None:
             self.episodes[-1].append(action)
@@ -126,7 +128,7 @@ class Actions(Hook):
 
 def test_it_plays_as_it_was_trained(pack: str) -> None:
     watch = Actions()
-    spec = RunSpec("recall.json", episodes=4, seed=5, brains=RESTLESS, packs=[pack])
+    spec = RunSpec("recall.json", episodes=4, seed=5, brains=RESTLESS, packs=(pack,))
     with Run(spec, [watch]) as run:
         for _ in run:
             pass
@@ -162,3 +164,17 @@ def test_a_prior_is_refused(pack: str) -> None:
         MinibrainsError, match=r"kl is 0\.1, and the policy is recurrent.*set kl to 0"
     ):
         train(pack, name="near", kl=0.1)
+
+
+def test_a_missing_package_is_named_with_the_command(
+    pack: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "sb3_contrib", None)
+    with pytest.raises(MinibrainsError, match=r"sb3-contrib.*pip install 'minibrains\[learn\]'"):
+        train(pack, name="missing")
+
+
+def test_the_doctor_refuses_it() -> None:
+    network = region("recall.json", TRAIN, packs=["remember.py"])
+    with pytest.raises(MinibrainsError, match=r"the policy memory, head remembers"):
+        Network(network, "head/logits")
