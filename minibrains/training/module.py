@@ -167,22 +167,15 @@ def _unroll(
     batch = len(state)
     form = node.start_state(batch)
     start = join_state(form)
-    sequences: list[torch.Tensor | None] = []
-    steps = 1
-    for argument in arguments:
-        if argument is None:
-            sequences.append(None)
-            continue
-        sequence = argument.reshape(batch, -1, *argument.shape[1:])
-        steps = sequence.shape[1]
-        sequences.append(sequence)
+    steps = next(len(argument) // batch for argument in arguments if argument is not None)
 
     results: list[tuple[torch.Tensor, ...]] = []
     for step in range(steps):
         if starts is not None:
-            is_start = starts.view(batch, steps)[:, step, None]
-            state = torch.where(is_start, start, state)
-        shown = [None if sequence is None else sequence[:, step] for sequence in sequences]
+            state = torch.where(starts[step::steps, None], start, state)
+        shown: list[torch.Tensor | None] = []
+        for argument in arguments:
+            shown.append(None if argument is None else argument[step::steps])
         result, node_state = node.forward(*shown, state=split_state(state, form))
         state = join_state(node_state)
         if not node.schema.returns_tuple:

@@ -67,7 +67,7 @@ class Learner:
             seed: The seed of weights, games and choices.
 
         Raises:
-            MinibrainsError: A recurrent policy cannot have `kl`.
+            MinibrainsError: A recurrent policy cannot have `kl`, nor a last batch of one decision.
         """
         from stable_baselines3.common.logger import configure
 
@@ -81,13 +81,20 @@ class Learner:
                 f"kl is {kl}, and the policy is recurrent; a recurrent policy is not kept near the "
                 "one that it began with: set kl to 0"
             )
+        decisions_of_update = preset.steps * games.num_envs
+        batch = min(batch, decisions_of_update)
+        if self.is_recurrent and decisions_of_update % batch == 1:
+            raise MinibrainsError(
+                f"the last batch of an update has one decision of {decisions_of_update}, and with "
+                f"a recurrent policy it needs two; set a batch other than {batch}"
+            )
         algorithm, policy = _algorithm(self.is_recurrent)
         self.model = algorithm(
             policy,
             games,
             learning_rate=lambda _: preset.rate * self._left(),
             n_steps=preset.steps,
-            batch_size=min(batch, preset.steps * games.num_envs),
+            batch_size=batch,
             n_epochs=preset.epochs,
             gamma=discount,
             gae_lambda=trace,

@@ -166,6 +166,11 @@ def test_a_prior_is_refused(pack: str) -> None:
         train(pack, name="near", kl=0.1)
 
 
+def test_a_last_batch_of_one_decision_is_refused(pack: str) -> None:
+    with pytest.raises(MinibrainsError, match=r"one decision of 60.*a batch other than 59"):
+        train(pack, name="one", batch=59)
+
+
 def test_a_missing_package_is_named_with_the_command(
     pack: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
