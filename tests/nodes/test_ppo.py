@@ -101,7 +101,8 @@ def test_it_learns_to_walk_to_the_right(walk: str, home: Path, tmp_path: Path) -
     totals: list[float] = []
     for number, row in enumerate(rows):
         episode, ticks, ended, total, term = row.split(",")
-        assert (episode, ticks, ended, total) == (str(number), "240", "limit", term)
+        assert (episode, ticks, ended) == (str(number), "240", "limit")
+        assert float(total) == float(term)
         totals.append(float(total))
     # the training is told the reward of each decision as float32
     assert np.allclose(totals, monitor["r"], atol=1e-4)
