@@ -20,7 +20,7 @@ from nodes.doctor import policy_doctor
 from nodes.fighting import features, fighters, rounds, simple, strategist
 from nodes.language import lora, pretrained, prompt, reply, vlm
 from nodes.learning import agreement, calibrate, colors, dagger, ppo, reader, writer
-from nodes.policies import baselines, buttons, network, vector
+from nodes.policies import baselines, buttons, memory, network, vector
 from nodes.recording import decision_log, output
 from nodes.rewards import fight as fight_rewards
 from nodes.rewards import general
@@ -438,6 +438,12 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
             brain=_brain(vector.VectorPolicyBrain, "vector_policy/fight-untrained.safetensors")
         ),
         _ticks(vector=list(RANDOM.random((3, 21), np.float32))),
+    ),
+    "VectorMemory": (
+        lambda: memory.VectorMemory(
+            brain=memory.VectorMemory.new_brain({"numbers": 3, "hidden": 4, "layers": 2})
+        ),
+        _ticks(vector=list(RANDOM.random((5, 3), np.float32))),
     ),
     "VideoWriter": (lambda: output.VideoWriter(episodes=0), _ticks(frame=FRAMES)),
 }
