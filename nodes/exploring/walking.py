@@ -44,6 +44,10 @@ class Goal(NamedTuple):
     """The option to choose when there is a choice; empty: the first."""
     when: str = ""
     """"night": wait for it."""
+    costs: int = 0
+    """Coins that are needed for it."""
+    earn_in: str = ""
+    """The area whose creatures it fights for them."""
 
 
 def read_goal(value: Mapping[str, Any]) -> Goal:
@@ -71,8 +75,8 @@ class WalkScript(Brain):
     rests: tuple[Mapping[str, str | int], ...] = setting(
         doc="the places that restore health: area, x and y of each"
     )
-    goals: tuple[Mapping[str, str | tuple[str, ...]], ...] = setting(
-        doc="for each goal what to talk to, until when, perhaps what to choose"
+    goals: tuple[Mapping[str, str | int | tuple[str, ...]], ...] = setting(
+        doc="for each goal what to talk to, until when, perhaps what to choose and what it costs"
     )
 
     def check(self, where: str) -> None:
@@ -84,6 +88,8 @@ class WalkScript(Brain):
                 raise BrainError(f"{where}: {error}") from None
             if goal.until not in (*self.flags, *self.items):
                 raise BrainError(f"{where}: {goal.until!r} is neither a flag nor an item")
+            if goal.costs and goal.earn_in not in self.areas:
+                raise BrainError(f"{where}: there is no area {goal.earn_in!r} to earn money in")
             for thing in goal.talk:
                 if thing not in names and not _WORD.search(thing):
                     raise BrainError(f"{where}: there is no {thing!r} to talk to")
@@ -136,13 +142,20 @@ class Scene:
                 found[place] = self.script.areas[number]
         return found
 
+    def creatures(self) -> set[Place]:
+        """Return the tiles of the creatures."""
+        found: set[Place] = set()
+        for slot in range(CREATURES):
+            if self.variables[f"creature_kind_{slot:02}"]:
+                x, y = self.variables[f"creature_x_{slot:02}"], self.variables[f"creature_y_{slot:02}"]
+                found.add((x, y))
+        return found
+
     def blocked(self) -> list[int]:
         """Return rows of tiles that are not to be entered, bit x for column x: walls and creatures."""
         rows = [self.variables[f"wall_{row:02}"] for row in range(ROWS)]
-        for slot in range(CREATURES):
-            if self.variables[f"creature_kind_{slot:02}"]:
-                row = self.variables[f"creature_y_{slot:02}"]
-                rows[row] |= 1 << self.variables[f"creature_x_{slot:02}"]
+        for x, y in self.creatures():
+            rows[y] |= 1 << x
         return rows
 
     def way_out(self, area: str) -> tuple[set[Place], str]:
@@ -336,6 +349,8 @@ class WalkTo(Node, category="exploring"):
         if self.memory.goal == len(self._goals):
             return ()
         goal = self._goals[self.memory.goal]
+        if scene.variables["money"] < goal.costs:
+            return self._hunt(scene, goal.earn_in)
         thing = scene.with_words(goal.talk[self.memory.talks % len(goal.talk)])
         area = dict(self.brain.things)[thing]  # type: ignore[arg-type]
         if scene.area != area:
@@ -348,9 +363,18 @@ class WalkTo(Node, category="exploring"):
             return (direction,)
         if direction is None or (goal.when == "night" and not scene.is_night):
             return ()
-        beside = (place[0] - scene.here[0], place[1] - scene.here[1])
-        facing = next(name for name, step in STEPS.items() if step == beside)
+        facing = _direction_to(scene.here, {place})
         return self._tap("A") if scene.facing == facing else self._tap(facing)
+
+    def _hunt(self, scene: Scene, area: str) -> Pad:
+        """Fight the creatures of an area; when there are none left, more have come once it was away."""
+        if scene.area != area:
+            return self._leave(scene, area)
+        prey = scene.creatures()
+        direction = find_path(scene, prey, stop_beside=True)
+        if direction is None:
+            return self._leave(scene, self.brain.ways[area][0])
+        return (direction or _direction_to(scene.here, prey),)
 
     def _leave(self, scene: Scene, target: str) -> Pad:
         """Walk towards another area."""
@@ -382,6 +406,14 @@ class WalkTo(Node, category="exploring"):
             way = find_path(scene, places, stop_beside=False)  # type: ignore[arg-type]
             return (way,) if way else None
         return None
+
+
+def _direction_to(here: Place, places: set[Place]) -> str:
+    """Return the direction of one of the places, which is the next tile."""
+    for direction, (dx, dy) in STEPS.items():
+        if (here[0] + dx, here[1] + dy) in places:
+            return direction
+    raise ValueError(f"none of {places} is beside {here}")
 
 
 def _options(variables: Mapping[str, int]) -> list[str]:

@@ -15,7 +15,8 @@
 #define FLIGHT 5     /* chances in FLIGHT_OF that fleeing succeeds */
 #define FLIGHT_OF 8
 #define SHAKE_FRAMES 12
-#define BAR_TILES 10
+#define BAR_TILES 9
+#define BAR_COLUMN 18
 #define LINE 28
 
 static enum { APPEARS, CHOOSES, STRIKES, ANSWERS, WINS, FLEES } phase;
@@ -50,7 +51,7 @@ static void draw_bar(void)
     u8 pixels = (u8)((game.enemy_hp * BAR_TILES * 8 + full - 1) / full);
     for (u8 i = 0; i < BAR_TILES; i++) {
         u8 here = pixels >= 8 ? 8 : pixels;
-        video_letter((u8)(14 + i), 3, (u16)(BAR + here));
+        video_letter((u8)(BAR_COLUMN + i), 3, (u16)(BAR + here));
         pixels = (u8)(pixels - here);
     }
 }

@@ -5,8 +5,8 @@
 #include "modes.h"
 #include "world.h"
 
-#define SCENT 5  /* tiles: this near, a creature comes closer at every other step */
-#define MERCY 90 /* frames */
+#define SCENT 7  /* tiles: this near, a creature comes closer at three of four steps */
+#define MERCY 60 /* frames */
 
 static struct { u8 stepping, facing, rest; } roaming[CREATURES_HERE];
 static u8 mercy;
@@ -67,7 +67,7 @@ static void roam(u8 place)
     s8 dx = (s8)(game.x - game.creature_x[place]), dy = (s8)(game.y - game.creature_y[place]);
     s8 distance = (s8)((dx < 0 ? -dx : dx) + (dy < 0 ? -dy : dy));
     u8 direction = chance_below(DIRECTIONS);
-    if (distance <= SCENT && !mercy && chance_below(2))
+    if (distance <= SCENT && !mercy && chance_below(4))
         direction = towards_hero(dx, dy);
     roaming[place].facing = direction;
     u8 x = (u8)(game.creature_x[place] + step_x[direction]), y = (u8)(game.creature_y[place] + step_y[direction]);

@@ -7,8 +7,8 @@
 #include "world.h"
 
 #define TOP 2
-#define LIST_ROW 5
-#define ABOUT_ROW 13
+#define LIST_ROW 4
+#define ABOUT_ROW 12
 
 static u8 listed[ITEMS];
 
