@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import re
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -24,9 +24,9 @@ STEPS: Final[Mapping[str, Place]] = {"DOWN": (0, 1), "UP": (0, -1), "LEFT": (-1,
 ATTACK, POTION, FLEE = range(3)
 """The options in a battle."""
 HURT: Final = 8
-"""With so many health points or fewer, it drinks, or flees."""
-TIRED: Final = 12
-"""With so many or fewer, it rests before it walks on, if there is a place to rest here or in the next area."""
+"""With so many health points or fewer, it drinks, flees, or goes to rest before it walks on."""
+KEPT_POTIONS: Final = 3
+"""These are for creatures from which nobody can flee."""
 OPTION_LENGTH: Final = 12
 THINGS, CREATURES, EXITS, WORDS = 8, 4, 4, 4
 DAWN, NIGHTFALL = 6 * 60, 20 * 60
@@ -333,7 +333,8 @@ class WalkTo(Node, category="exploring"):
             return self._tap("A")
         kind = self.brain.creatures[scene.variables["enemy"] - 1]
         is_hurt = scene.variables["hp"] <= HURT
-        if is_hurt and kind in self.brain.keepers and scene.variables["item_potion"]:
+        kept = 0 if kind in self.brain.keepers else KEPT_POTIONS
+        if is_hurt and scene.variables["item_potion"] > kept:
             return self._choose(scene, POTION)
         if is_hurt and kind not in self.brain.keepers:
             return self._choose(scene, FLEE)
@@ -388,24 +389,36 @@ class WalkTo(Node, category="exploring"):
         return (way,) if way else ()
 
     def _rest(self, scene: Scene) -> Pad | None:
-        """Walk to a place that restores health, if the hero is hurt and one is near; None if not."""
+        """Walk to the nearest place that restores health, if the hero needs it; None if not."""
         health, most = scene.variables["hp"], scene.variables["max_hp"]
         if health == most:
             self.memory.resting = False
-        if health <= TIRED:
+        if health <= HURT:
             self.memory.resting = True
         if not self.memory.resting:
             return None
-        near = [scene.area, *self.brain.ways[scene.area]]
-        for area in near:
-            places = {(rest["x"], rest["y"]) for rest in self.brain.rests if rest["area"] == area}
-            if not places:
-                continue
-            if area != scene.area:
-                return self._leave(scene, area)
-            way = find_path(scene, places, stop_beside=False)  # type: ignore[arg-type]
-            return (way,) if way else None
-        return None
+        area = next(self._areas_to_rest(scene.area), None)
+        if area is None:
+            return None
+        if area != scene.area:
+            return self._leave(scene, area)
+        places = {(rest["x"], rest["y"]) for rest in self.brain.rests if rest["area"] == area}
+        way = find_path(scene, places, stop_beside=False)  # type: ignore[arg-type]
+        return (way,) if way else None
+
+    def _areas_to_rest(self, here: str) -> Iterator[str]:
+        """Yield the areas with a place to rest, the nearest first."""
+        having = {rest["area"] for rest in self.brain.rests}
+        queue = deque([here])
+        seen = {here}
+        while queue:
+            area = queue.popleft()
+            if area in having:
+                yield area
+            for beside in self.brain.ways[area]:
+                if beside not in seen:
+                    seen.add(beside)
+                    queue.append(beside)
 
 
 def _direction_to(here: Place, places: set[Place]) -> str:
