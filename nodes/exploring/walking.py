@@ -239,6 +239,9 @@ class WalkState:
     goal: int = -1
     in_talk: bool = False
     resting: bool = False
+    moment: Any = None
+    """Where everything was when the way was found."""
+    way: Pad = ()
 
 
 class WalkTo(Node, category="exploring"):
@@ -286,7 +289,7 @@ class WalkTo(Node, category="exploring"):
             case mode if mode == MENU:
                 return self._tap("B")
             case mode if mode == WALK:
-                return self._walk(scene)
+                return self._walk_on(scene)
         return self._listen(scene)
 
     def _tap(self, button: str) -> Pad:
@@ -342,8 +345,19 @@ class WalkTo(Node, category="exploring"):
 
     # -- walking -----------------------------------------------------------------------------------
 
-    def _walk(self, scene: Scene) -> Pad:
+    def _walk_on(self, scene: Scene) -> Pad:
+        """Hold on to a direction until the hero or a creature is on another tile: a step takes several ticks."""
         self.memory.in_talk = False
+        moment = (scene.area, scene.here, sorted(scene.creatures()), self.memory.goal)
+        if moment != self.memory.moment or not self.memory.way:
+            self.memory.moment = moment
+            self.memory.way = self._walk(scene)
+            if self.memory.tapped:
+                way, self.memory.way = self.memory.way, ()
+                return way
+        return self.memory.way
+
+    def _walk(self, scene: Scene) -> Pad:
         rest = self._rest(scene)
         if rest is not None:
             return rest
