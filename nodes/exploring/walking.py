@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -69,7 +68,7 @@ class WalkScript(Brain):
     things: tuple[tuple[str, ...], ...] = setting(doc="the things, each with its area")
     flags: tuple[str, ...] = setting(doc="what can have happened")
     items: tuple[str, ...] = setting(doc="what can be carried")
-    secrets: Mapping[str, tuple[str, ...]] = setting(doc="for each secret its words")
+    secrets: tuple[tuple[str, ...], ...] = setting(doc="the secrets, each with its words after its name")
     creatures: tuple[str, ...] = setting(doc="the creatures")
     keepers: tuple[str, ...] = setting(doc="the creatures from which nobody can flee")
     rests: tuple[Mapping[str, str | int], ...] = setting(
@@ -117,9 +116,10 @@ class Scene:
         """Return a text with the words of the secrets in the place of {secret.n}."""
 
         def word(found: re.Match[str]) -> str:
-            names = list(self.script.secrets)
-            place = names.index(found[1]) * WORDS + int(found[2]) - 1
-            return self.script.secrets[found[1]][self.variables[f"secret_{place:02}"]]
+            names = [name for name, *_ in self.script.secrets]
+            secret = names.index(found[1])
+            place = secret * WORDS + int(found[2]) - 1
+            return self.script.secrets[secret][1 + self.variables[f"secret_{place:02}"]]
 
         return _WORD.sub(word, text)
 
@@ -261,10 +261,11 @@ class WalkTo(Node, category="exploring"):
         self._goals = [read_goal(goal) for goal in self.brain.goals]
 
     def state(self) -> dict[str, Any]:
-        return copy.copy(vars(self.memory))
+        """Return what is remembered, without the way, which is found again."""
+        return {**vars(self.memory), "moment": None, "way": ()}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        self.memory = WalkState(**state)
+        self.memory = WalkState(**{**state, "way": ()})
         self._goals = [read_goal(goal) for goal in self.brain.goals]
 
     def tick(self, variables: Variables) -> Pad:
@@ -348,7 +349,8 @@ class WalkTo(Node, category="exploring"):
     def _walk_on(self, scene: Scene) -> Pad:
         """Hold on to a direction until the hero or a creature is on another tile: a step takes several ticks."""
         self.memory.in_talk = False
-        moment = (scene.area, scene.here, sorted(scene.creatures()), self.memory.goal)
+        health = scene.variables["hp"]
+        moment = (scene.area, scene.here, health, sorted(scene.creatures()), self.memory.goal)
         if moment != self.memory.moment or not self.memory.way:
             self.memory.moment = moment
             self.memory.way = self._walk(scene)

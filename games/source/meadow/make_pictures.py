@@ -23,14 +23,15 @@ def main() -> None:
     maker.begin(seed=3)
     wanted = {"question", "battle", *SHOWN_AREAS}
     shown: dict[str, np.ndarray] = {}
-    walked = 0
+    walked, before = 0, ""
     while not cartridge.get("won") and len(shown) < len(wanted):
         mode = cartridge.get("mode")
-        walked = walked + 1 if mode == WALK else 0
         area = maker.areas[cartridge.get("area")]
+        walked = walked + 1 if mode == WALK and area == before else 0
+        before = area
         # the field is shown at night
         is_time = area != "field" or cartridge.get("clock") >= 22 * 60
-        if walked > 90 and area in SHOWN_AREAS and area not in shown and is_time:
+        if walked > 60 and area in SHOWN_AREAS and area not in shown and is_time:
             shown[area] = cartridge.screen()
         if mode == DIALOGUE and cartridge.get("choices") == 4:
             shown.setdefault("question", cartridge.screen())

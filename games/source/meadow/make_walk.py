@@ -25,9 +25,9 @@ def known(world: World) -> dict[str, Any]:
             for x, character in enumerate(row):
                 if world.terrain[character].get("heals"):
                     rests.append({"area": name, "x": x, "y": y})
-    secrets: dict[str, list[str]] = {}
+    secrets: list[list[str]] = []
     for name, secret in world.settings["secrets"].items():
-        secrets[name] = secret["words"]
+        secrets.append([name, *secret["words"]])
     keepers: list[str] = []
     for name, creature in world.settings["creatures"].items():
         if creature.get("keeps"):
