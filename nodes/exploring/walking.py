@@ -1,4 +1,6 @@
-"""WalkTo: a teacher that plays a world of tiles by its published map, towards one goal after another."""
+"""WalkTo: a teacher that plays a world of tiles by its published map, towards one goal after
+another.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,12 @@ WALK, DIALOGUE, MENU, BATTLE, CUTSCENE = range(1, 6)
 """Values of the variable `mode`; 0 is the title."""
 COLUMNS, ROWS = 30, 18
 DIRECTIONS: Final = ("DOWN", "UP", "LEFT", "RIGHT")
-STEPS: Final[Mapping[str, Place]] = {"DOWN": (0, 1), "UP": (0, -1), "LEFT": (-1, 0), "RIGHT": (1, 0)}
+STEPS: Final[Mapping[str, Place]] = {
+    "DOWN": (0, 1),
+    "UP": (0, -1),
+    "LEFT": (-1, 0),
+    "RIGHT": (1, 0),
+}
 ATTACK, POTION, FLEE = range(3)
 """The options in a battle."""
 HURT: Final = 8
@@ -68,7 +75,9 @@ class WalkScript(Brain):
     things: tuple[tuple[str, ...], ...] = setting(doc="the things, each with its area")
     flags: tuple[str, ...] = setting(doc="what can have happened")
     items: tuple[str, ...] = setting(doc="what can be carried")
-    secrets: tuple[tuple[str, ...], ...] = setting(doc="the secrets, each with its words after its name")
+    secrets: tuple[tuple[str, ...], ...] = setting(
+        doc="the secrets, each with its words after its name"
+    )
     creatures: tuple[str, ...] = setting(doc="the creatures")
     keepers: tuple[str, ...] = setting(doc="the creatures from which nobody can flee")
     rests: tuple[Mapping[str, str | int], ...] = setting(
@@ -147,19 +156,26 @@ class Scene:
         found: set[Place] = set()
         for slot in range(CREATURES):
             if self.variables[f"creature_kind_{slot:02}"]:
-                x, y = self.variables[f"creature_x_{slot:02}"], self.variables[f"creature_y_{slot:02}"]
+                x, y = (
+                    self.variables[f"creature_x_{slot:02}"],
+                    self.variables[f"creature_y_{slot:02}"],
+                )
                 found.add((x, y))
         return found
 
     def blocked(self) -> list[int]:
-        """Return rows of tiles that are not to be entered, bit x for column x: walls and creatures."""
+        """Return rows of tiles that are not to be entered, bit x for column x: walls and
+        creatures.
+        """
         rows = [self.variables[f"wall_{row:02}"] for row in range(ROWS)]
         for x, y in self.creatures():
             rows[y] |= 1 << x
         return rows
 
     def way_out(self, area: str) -> tuple[set[Place], str]:
-        """Return the tiles from which the hero leaves for another area: doors, or an edge and its direction."""
+        """Return the tiles from which the hero leaves for another area: doors, or an edge and its
+        direction.
+        """
         doors = {place for place, leads_to in self.exits().items() if leads_to == area}
         if doors:
             return doors, ""
@@ -172,7 +188,8 @@ class Scene:
 
 
 def find_path(scene: Scene, targets: set[Place], stop_beside: bool) -> str | None:
-    """Return the first direction of a shortest path, "" if the hero is there; None if there is none.
+    """Return the first direction of a shortest path, "" if the hero is there; None if there is
+    none.
 
     It avoids walls, creatures and doors that are no target; hazards, unless there is no other way.
 
@@ -247,7 +264,8 @@ class WalkState:
 class WalkTo(Node, category="exploring"):
     """Walk through a world of tiles towards one goal after another: a teacher, which knows the map.
 
-    It needs the variables of the game's truth.json: set the console's `overlay`. Goals that are reached are passed
+    It needs the variables of the game's truth.json: set the console's `overlay`. Goals that are
+    reached are passed
     over, so it goes on from any moment of a game.
 
     variables:  of Meadow, on every tick
@@ -347,7 +365,9 @@ class WalkTo(Node, category="exploring"):
     # -- walking -----------------------------------------------------------------------------------
 
     def _walk_on(self, scene: Scene) -> Pad:
-        """Hold on to a direction until the hero or a creature is on another tile: a step takes several ticks."""
+        """Hold on to a direction until the hero or a creature is on another tile: a step takes
+        several ticks.
+        """
         self.memory.in_talk = False
         health = scene.variables["hp"]
         moment = (scene.area, scene.here, health, sorted(scene.creatures()), self.memory.goal)
@@ -369,7 +389,7 @@ class WalkTo(Node, category="exploring"):
         if scene.variables["money"] < goal.costs:
             return self._hunt(scene, goal.earn_in)
         thing = scene.with_words(goal.talk[self.memory.talks % len(goal.talk)])
-        area = dict(self.brain.things)[thing]  # type: ignore[arg-type]
+        area = next(area for name, area in self.brain.things if name == thing)
         if scene.area != area:
             return self._leave(scene, area)
         place = scene.place_of(thing)
@@ -384,7 +404,9 @@ class WalkTo(Node, category="exploring"):
         return self._tap("A") if scene.facing == facing else self._tap(facing)
 
     def _hunt(self, scene: Scene, area: str) -> Pad:
-        """Fight the creatures of an area; when there are none left, more have come once it was away."""
+        """Fight the creatures of an area; when there are none left, more have come once it was
+        away.
+        """
         if scene.area != area:
             return self._leave(scene, area)
         prey = scene.creatures()

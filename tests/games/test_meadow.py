@@ -1,4 +1,6 @@
-"""Meadow: it publishes what its README says, its map is what the hero can walk on, and its main quest can be completed."""
+"""Meadow: it publishes what its README says, its map is what the hero can walk on, and its main
+quest can be completed.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ import json
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +27,7 @@ from games.source.meadow.cartridge import (
     Cartridge,
 )
 from games.source.meadow.make_published import read_table
-from games.source.meadow.make_world import World, WorldError, broken_text, read_map
+from games.source.meadow.make_world import SIDES, World, WorldError, broken_text, read_map, source
 from minibrains import Episode
 from minibrains.files import bundled_dir
 from nodes.exploring.walking import WalkScript, WalkTo
@@ -64,56 +67,58 @@ def complete(cartridge: Cartridge, seed: int) -> dict[str, int]:
 
 
 def to_area(cartridge: Cartridge, name: str) -> None:
-    """Bring the hero into an area through doors and over edges, with every flag set and everything carried."""
-    cartridge.begin(seed=1)
-    cartridge.step(frames=2)
-    cartridge.set("flags", 0)
-    ways: dict[str, list[tuple[int, str]]] = {"home": []}
+    """Bring the hero into an area through doors and over edges, with every flag set and everything
+    carried.
+    """
+    ways: dict[str, list[str]] = {"home": []}
     queue = ["home"]
     for here in queue:
         area = WORLD.areas[WORLD.area_names.index(here)]
-        for door in area.get("doors", []):
-            if door["to"] not in ways:
-                ways[door["to"]] = [*ways[here], (door["at"], "")]  # type: ignore[list-item]
-                queue.append(door["to"])
-        for side in ("south", "north", "west", "east"):
-            if side in area and area[side] not in ways:
-                ways[area[side]] = [*ways[here], (0, side)]
-                queue.append(area[side])
-    for place, side in ways[name]:
-        _cross(cartridge, place, side)
-    assert WORLD.area_names[cartridge.get("area")] == name
+        beyond = [door["to"] for door in area.get("doors", [])]
+        beyond += [area[side] for side in SIDES if side in area]
+        for there in beyond:
+            if there not in ways:
+                ways[there] = [*ways[here], there]
+                queue.append(there)
+    cartridge.begin(seed=1)
+    for there in ways[name]:
+        for item in WORLD.items:
+            cartridge.set(f"item_{item}", 1)
+        cartridge.set("flags", (1 << len(WORLD.flags)) - 1)
+        cross(cartridge, there)
 
 
-def _cross(cartridge: Cartridge, place: object, side: str) -> None:
-    """Stand before a door or at an edge, and walk through."""
-    for item in WORLD.items:
-        cartridge.set(f"item_{item}", 1)
-    cartridge.set("flags", (1 << len(WORLD.flags)) - 1)
-    before = cartridge.get("area")
-    rows = read_map("", WORLD.areas[before], WORLD.terrain)
-    if side:
-        direction = {"south": "DOWN", "north": "UP", "west": "LEFT", "east": "RIGHT"}[side]
-        edge = {"DOWN": ROWS - 1, "UP": 0, "LEFT": 0, "RIGHT": COLUMNS - 1}[direction]
-        for along in range(COLUMNS if direction in ("UP", "DOWN") else ROWS):
-            x, y = (along, edge) if direction in ("UP", "DOWN") else (edge, along)
-            if not WORLD.terrain[rows[y][x]].get("solid"):
-                break
-    else:
-        x, y = place  # type: ignore[misc]
-        for direction, (dx, dy) in MOVES.items():
-            beside = rows[y - dy][x - dx] if 0 <= y - dy < ROWS else " "
-            if not WORLD.terrain[beside].get("solid"):
-                x, y = x - dx, y - dy
-                break
+def cross(cartridge: Cartridge, there: str) -> None:
+    """Stand where a step leads into the next area, and take it."""
+    number = cartridge.get("area")
+    x, y, direction = way_to(WORLD.areas[number], there)
     cartridge.set("x", x)
     cartridge.set("y", y)
-    for frame in range(40):
-        cartridge.step(direction)
-        if cartridge.get("area") != before:
-            break
+    cartridge.step(direction, frames=10)
     cartridge.step(frames=2)
-    assert cartridge.get("area") != before
+    assert WORLD.area_names[cartridge.get("area")] == there
+
+
+def way_to(area: dict[str, Any], there: str) -> tuple[int, int, str]:
+    """Return a free tile and the direction of a step from it that leads to another area."""
+    rows = read_map("", area, WORLD.terrain)
+    free: set[tuple[int, int]] = set()
+    for y, row in enumerate(rows):
+        for x, character in enumerate(row):
+            if not WORLD.terrain[character].get("solid"):
+                free.add((x, y))
+    targets = {tuple(door["at"]) for door in area.get("doors", []) if door["to"] == there}
+    for side, facing in SIDES.items():
+        if area.get(side) == there:
+            dx, dy = MOVES[facing.upper()]
+            targets |= {(x + dx, y + dy) for x, y in free} - {
+                (x, y) for x in range(COLUMNS) for y in range(ROWS)
+            }
+    for x, y in sorted(free - targets):
+        for direction, (dx, dy) in MOVES.items():
+            if (x + dx, y + dy) in targets:
+                return x, y, direction
+    raise AssertionError(f"no way leads to {there}")
 
 
 # ---- what it publishes ----
@@ -362,8 +367,6 @@ def test_a_text_is_broken_into_lines_and_pages() -> None:
 def test_a_mistake_in_a_world_is_told(
     before: str, after: str, sentence: str, tmp_path: Path
 ) -> None:
-    from games.source.meadow.make_world import source
-
     folder = SOURCE / "worlds/meadow"
     (tmp_path / "areas").mkdir()
     for path in (*folder.glob("*.toml"), *folder.glob("areas/*.toml")):

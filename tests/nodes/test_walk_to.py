@@ -91,8 +91,8 @@ def test_it_passes_over_what_is_reached() -> None:
 @pytest.mark.parametrize(("marked", "pad"), [(0, ("DOWN",)), (1, ("A",))])
 def test_it_chooses_what_the_goal_says(marked: int, pad: tuple[str, ...]) -> None:
     goal = {**TALK, "choose": "{levers.2}"}
-    order = {"secret_04": 3, "secret_05": 1}
-    now = variables(mode=DIALOGUE, choice=marked, **options("Red", "Blue"), **order)
+    now = variables(mode=DIALOGUE, choice=marked, secret_04=3, secret_05=1)
+    now |= options("Red", "Blue")
     assert walker(goal).tick(now) == pad
 
 

@@ -1,4 +1,6 @@
-"""Variables of Meadow, as the console delivers them with its overlay, for moments that are easily drawn."""
+"""Variables of Meadow, as the console delivers them with its overlay, for moments that are easily
+drawn.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ def variables(rows: Sequence[str] = (), **changes: int) -> dict[str, int]:
     """Return the variables of a hero in the village, where nothing has happened yet.
 
     Args:
-        rows: The upper left part of the map: # wall, ^ hazard, @ the hero, c a creature, D a door to home; the rest
+        rows: The upper left part of the map: # wall, ^ hazard, @ the hero, c a creature, D a door
+        to home; the rest
             is wall.
         changes: Variables with other values.
     """

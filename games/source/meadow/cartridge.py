@@ -65,7 +65,9 @@ class Cartridge:
         return dict(self.data.lookup_all())
 
     def begin(self, seed: int = 1, **settings: int) -> None:
-        """Begin a new game, and play its first frame; text appears a page at a time unless the settings say otherwise."""
+        """Begin a new game, and play its first frame; text appears a page at a time unless the
+        settings say otherwise.
+        """
         self.emulator.set_state(self.title)
         self.hold()
         self.emulator.step()
@@ -88,5 +90,7 @@ class Cartridge:
 
 def read_text(variables: dict[str, Any], name: str) -> str:
     """Return text that is published as numbers of eight characters each."""
-    parts: Iterable[int] = (variables[key] for key in sorted(variables) if key.startswith(f"{name}_"))
+    parts: Iterable[int] = (
+        variables[key] for key in sorted(variables) if key.startswith(f"{name}_")
+    )
     return b"".join(part.to_bytes(8, "little") for part in parts).rstrip(b"\0").decode("ascii")

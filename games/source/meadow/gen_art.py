@@ -1,7 +1,9 @@
 """Draw all of Meadow's pictures: `gen_art.py build` writes art.c and art.h into the folder `build`.
 
-The pictures are our own. Tiles are functions of a pixel's place, sprites are drawn with letters, and everything is
-computed with plain integers, so that the bytes depend on no library. A tile of the map may look different beside its
+The pictures are our own. Tiles are functions of a pixel's place, sprites are drawn with letters,
+and everything is
+computed with plain integers, so that the bytes depend on no library. A tile of the map may look
+different beside its
 own kind: such a tile has a picture for each of the 16 sets of neighbours that are of another kind.
 """
 
@@ -60,15 +62,16 @@ PHASES: dict[str, tuple[Color, int]] = {
     "night": ((14, 17, 26), 1),
     "dawn": ((29, 26, 27), 2),
 }
-"""For each part of the day, how the colours of the map change: a factor for each channel in 32nds, and what is added."""
+"""For each part of the day, how the colours of the map change: a factor for each channel in
+32nds, and what is added.
+"""
 
 
 def tinted(color: Color, phase: str) -> Color:
     """Return a colour as it looks in a part of the day."""
     factors, added = PHASES[phase]
     red, green, blue = (
-        min(31, value * factor // 32 + added)
-        for value, factor in zip(color, factors, strict=True)
+        min(31, value * factor // 32 + added) for value, factor in zip(color, factors, strict=True)
     )
     return red, green, blue
 
@@ -99,7 +102,9 @@ class Tile(NamedTuple):
 
 
 def distance_to_edge(x: int, y: int, mask: int) -> int:
-    """Return how many pixels lie between a pixel and the nearest side with another neighbour; 8 if there is none."""
+    """Return how many pixels lie between a pixel and the nearest side with another neighbour; 8
+    if there is none.
+    """
     sides = ((NORTH, y), (EAST, 7 - x), (SOUTH, 7 - y), (WEST, x))
     return min((distance for side, distance in sides if mask & side), default=8)
 
@@ -342,7 +347,9 @@ TILES: dict[str, Tile] = {
 
 
 def pictures(tile: Tile, frame: int) -> list[Picture]:
-    """Return the pictures of a tile in one frame: one, one for each set of neighbours, or the parts of a large one."""
+    """Return the pictures of a tile in one frame: one, one for each set of neighbours, or the
+    parts of a large one.
+    """
     colors = {name: index for index, name in enumerate(MAP_PALETTES[tile.palette], start=1)}
     drawn: list[Picture] = []
     for mask in range(16 if tile.edged else 1):
@@ -463,7 +470,9 @@ def drawn(text: str) -> Picture:
 
 
 def person(look: str) -> list[Picture]:
-    """Return the six pictures of a person, 8 by 16: standing and walking down, up and to the right."""
+    """Return the six pictures of a person, 8 by 16: standing and walking down, up and to the
+    right.
+    """
     hair, clothes, shade, legs = look
     frames: list[Picture] = []
     for way in ("down", "up", "side"):
@@ -553,7 +562,9 @@ FIRST_LETTER, LAST_LETTER = 32, 126
 
 
 def letter_tiles() -> list[Picture]:
-    """Return the tiles of the text layer: a clear one, the letters, the parts of a window, a bar of 0 to 8 pixels."""
+    """Return the tiles of the text layer: a clear one, the letters, the parts of a window, a bar
+    of 0 to 8 pixels.
+    """
     color = {name: index for index, name in enumerate(LETTERS, start=1)}
     font = read_font((HERE.parent / "pad" / "font.txt").read_text())
     font |= read_font((HERE / "lowercase.txt").read_text())
@@ -615,7 +626,7 @@ def words(tile: Picture) -> list[str]:
     return result
 
 
-def table(name: str, tiles: Sequence[Picture]) -> str:
+def array_of_tiles(name: str, tiles: Sequence[Picture]) -> str:
     """Return C with tiles as an array of words."""
     lines = [f"const u32 {name}[{len(tiles) * 8}] = {{"]
     for tile in tiles:
@@ -675,21 +686,23 @@ def main(folder: Path) -> None:
     for constant, value in counts.items():
         header.append(f"#define {constant} {value}")
     header += [
-        "extern const u32 art_animated[], art_still[], art_sprites[], art_portraits[], art_letters[], art_logo[];",
+        "extern const u32 art_animated[], art_still[], art_sprites[];",
+        "extern const u32 art_portraits[], art_letters[], art_logo[];",
         "extern const u16 art_sprite_first_tile[SPRITES];",
-        "extern const u16 art_phases[PHASES][MAP_PALETTES + 1][16]; /* those of the map, then that of sprites */",
+        "/* palettes of the map, then that of sprites */",
+        "extern const u16 art_phases[PHASES][MAP_PALETTES + 1][16];",
         "extern const u16 art_letter_colours[16];",
         "#endif",
     ]
     source = [
         "/* Made by gen_art.py. */",
         '#include "art.h"',
-        table("art_animated", animated),
-        table("art_still", still),
-        table("art_sprites", sprites),
-        table("art_portraits", portraits),
-        table("art_letters", letters),
-        table("art_logo", name),
+        array_of_tiles("art_animated", animated),
+        array_of_tiles("art_still", still),
+        array_of_tiles("art_sprites", sprites),
+        array_of_tiles("art_portraits", portraits),
+        array_of_tiles("art_letters", letters),
+        array_of_tiles("art_logo", name),
         f"const u16 art_sprite_first_tile[SPRITES] = {{{', '.join(map(str, first))}}};",
         "const u16 art_phases[PHASES][MAP_PALETTES + 1][16] = {",
         *phases,

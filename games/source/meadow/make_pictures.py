@@ -14,7 +14,9 @@ SHOWN_AREAS = ("village", "forest", "depths", "field")
 
 
 def main() -> None:
-    """Write meadow.png: the title, a question, four areas by day and by night, a battle, the menu, in rows of three."""
+    """Write meadow.png: the title, a question, four areas by day and by night, a battle, the
+    menu, in rows of three.
+    """
     maker = Maker()
     cartridge = maker.cartridge
     cartridge.emulator.set_state(cartridge.title)
@@ -38,7 +40,9 @@ def main() -> None:
         if mode == BATTLE and cartridge.get("choices"):
             shown.setdefault("battle", cartridge.screen())
         maker.play()
-    shots += [shown[name] for name in ("village", "question", "forest", "depths", "battle", "field")]
+    shots += [
+        shown[name] for name in ("village", "question", "forest", "depths", "battle", "field")
+    ]
     while cartridge.get("mode") != WALK:
         maker.play()
     cartridge.step(frames=20)

@@ -1,7 +1,9 @@
-"""Turn published.txt into C and JSON: `make_published.py WORLD BUILD GAME` writes published.h into the folder BUILD,
+"""Turn published.txt into C and JSON: `make_published.py WORLD BUILD GAME` writes published.h
+into the folder BUILD,
 data.json and truth.json into the folder GAME.
 
-The names of the items come from the world; text goes into the JSON as numbers of eight characters each.
+The names of the items come from the world; text goes into the JSON as numbers of eight characters
+each.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ class Variable(NamedTuple):
 
 
 def read_table(text: str) -> list[Variable]:
-    """Return the variables, each at the next place that fits its type. Raises ValueError for a line that is none."""
+    """Return the variables, each at the next place that fits its type. Raises ValueError for a
+    line that is none.
+    """
     variables: list[Variable] = []
     offset = 0
     for line in text.splitlines():

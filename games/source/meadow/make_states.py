@@ -1,8 +1,8 @@
 """Make the save states and splits.json for the current ROM: `make states`.
 
-The teacher plays whole games. A state is saved at the title, at each step of the main quest, and at random moments;
-where the hero is and how far the quest has come decide to which part a state belongs (splits.py). The core writes no
-pointers into its states, so the same ROM and the same stable-retro give the same bytes.
+The teacher plays whole games. A state is saved at the title, at each step of the main quest, and
+at random moments; where the hero is and how far the quest has come decide to which part a state
+belongs (splits.py).
 """
 
 from __future__ import annotations

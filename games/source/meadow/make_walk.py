@@ -1,4 +1,6 @@
-"""Write what the teacher knows of a world: `make_walk.py WORLD GAME` makes walk.json in the folder GAME."""
+"""Write what the teacher knows of a world: `make_walk.py WORLD GAME` makes walk.json in the
+folder GAME.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from games.source.meadow.make_world import SIDES, World
 
 
 def known(world: World) -> dict[str, Any]:
-    """Return the names of a world in the order of their numbers, and where things, ways and places to rest are."""
+    """Return the names of a world in the order of their numbers, and where things, ways and
+    places to rest are.
+    """
     things: list[list[str]] = []
     ways: dict[str, list[str]] = {}
     rests: list[dict[str, Any]] = []

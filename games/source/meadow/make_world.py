@@ -1,7 +1,10 @@
-"""Turn a world into C: `make_world.py WORLD BUILD` writes world_data.c and world_data.h into the folder BUILD.
+"""Turn a world into C: `make_world.py WORLD BUILD` writes world_data.c and world_data.h into the
+folder BUILD.
 
-A world is a folder: world.toml has what is the same everywhere, areas/NAME.toml an area: its map, doors, creatures and
-things, which are people and whatever else can be faced and talked to. What a thing says and does is a list of rules, of
+A world is a folder: world.toml has what is the same everywhere, areas/NAME.toml an area: its map,
+doors, creatures and
+things, which are people and whatever else can be faced and talked to. What a thing says and does
+is a list of rules, of
 which the first whose conditions hold is run. README.md of this folder explains the format.
 """
 
@@ -26,13 +29,14 @@ NOWHERE = 255
 FIRST_WORD = 0x80
 """The character that stands for the first word of the first secret."""
 WORDS_A_SECRET = 4
+OPERATIONS = (
+    "END", "SAY", "ASK", "SET", "CLEAR", "GIVE", "TAKE", "EARN", "PAY", "HEAL", "HURT", "GOTO",
+    "WARP", "FIGHT", "TRY", "MOVE", "WAIT", "TEST", "CUTSCENE", "WIN",
+)  # fmt: skip
 (
     END, SAY, ASK, SET, CLEAR, GIVE, TAKE, EARN, PAY, HEAL, HURT, GOTO, WARP, FIGHT, TRY, MOVE,
     WAIT, TEST, CUTSCENE, WIN,
-) = range(20)  # fmt: skip
-OPERATIONS = (
-    "END SAY ASK SET CLEAR GIVE TAKE EARN PAY HEAL HURT GOTO WARP FIGHT TRY MOVE WAIT TEST CUTSCENE WIN"
-).split()
+) = range(len(OPERATIONS))  # fmt: skip
 HERE = Path(__file__).parent
 
 
@@ -109,7 +113,9 @@ class World:
         return text
 
     def word_width(self, character: str) -> int:
-        """Return the columns that a character takes: 1, or those of the longest word that it may stand for."""
+        """Return the columns that a character takes: 1, or those of the longest word that it may
+        stand for.
+        """
         if ord(character) < FIRST_WORD:
             return 1
         secret = self.secrets[(ord(character) - FIRST_WORD) // WORDS_A_SECRET]
@@ -209,7 +215,9 @@ class World:
         return code
 
     def attempt(self, statement: Mapping[str, Any], at: int) -> list[int]:
-        """Return code that offers a word of a secret: what happens if it was the last, a wrong one, or one of several."""
+        """Return code that offers a word of a secret: what happens if it was the last, a wrong
+        one, or one of several.
+        """
         secret_name, offered = statement["try"].split()
         words = self.settings["secrets"][secret_name]["words"]
         secret = self.number("secret", secret_name, self.secrets)
@@ -268,8 +276,10 @@ def quoted(text: str) -> str:
 
 
 def read_map(name: str, area: Mapping[str, Any], terrain: Mapping[str, Any]) -> list[str]:
-    """Return the rows of an area's map. Raises WorldError if it has other characters or another size."""
-    rows = area["map"].split("\n")[:-1]
+    """Return the rows of an area's map. Raises WorldError if it has other characters or another
+    size.
+    """
+    rows: list[str] = area["map"].split("\n")[:-1]
     if len(rows) != ROWS or any(len(row) != COLUMNS for row in rows):
         sizes = sorted({len(row) for row in rows})
         raise WorldError(f"{name}: the map has {len(rows)} rows of {sizes}; expected 18 of 30")
@@ -285,7 +295,9 @@ ALIKE = {"=": "~-", "d": "w", "o": "w", "w": "od", "~": "=", "-": "=cd", "#": "c
 
 
 def neighbours(rows: Sequence[str], x: int, y: int) -> int:
-    """Return the sides on which a tile has a neighbour of another kind; beyond the map there is its own kind."""
+    """Return the sides on which a tile has a neighbour of another kind; beyond the map there is
+    its own kind.
+    """
     mask = 0
     sides = (
         (gen_art.NORTH, 0, -1), (gen_art.EAST, 1, 0), (gen_art.SOUTH, 0, 1), (gen_art.WEST, -1, 0),
@@ -300,9 +312,11 @@ def neighbours(rows: Sequence[str], x: int, y: int) -> int:
 
 
 def cells(name: str, rows: Sequence[str], terrain: Mapping[str, Any]) -> list[int]:
-    """Return what the background layer shows at each tile: the number of a picture, and its palette.
+    """Return what the background layer shows at each tile: the number of a picture, and its
+    palette.
 
-    Raises WorldError for a part of a large picture: trees take two tiles each way, from even places on.
+    Raises WorldError for a part of a large picture: trees take two tiles each way, from even
+    places on.
     """
     first = gen_art.first_pictures()
     result: list[int] = []
@@ -392,11 +406,10 @@ def source(world: World) -> str:
             for rule in thing["talk"]:
                 rules.append(f"{{{world.condition(rule)}, {world.script(rule['do'])}}}")
             sprite = world.number("look", thing["look"], list(world.sprites))
-            facing = DIRECTIONS.index(thing.get("facing", "down"))
+            facing = world.number("direction", thing.get("facing", "down"), DIRECTIONS)
             shown = world.condition(thing)
-            things.append(
-                f"{{{x}, {y}, {sprite}, {facing}, {shown}, {first_rule}, {len(rules) - first_rule}}}"
-            )
+            count = len(rules) - first_rule
+            things.append(f"{{{x}, {y}, {sprite}, {facing}, {shown}, {first_rule}, {count}}}")
         for creature in area.get("creatures", []):
             x, y = creature["at"]
             if solid[y * COLUMNS + x]:
@@ -409,9 +422,10 @@ def source(world: World) -> str:
             edges.append(str(world.area_names.index(area[side]) if side in area else NOWHERE))
         battle = cells(name, [area["battle"] * COLUMNS] * ROWS, world.terrain)[0]
         areas.append(
-            f"{{{quoted(area['name'])}, cells_{name}, ground_{name}, {int(area.get('outdoors', False))}, "
-            f"{battle}, {{{', '.join(edges)}}}, {first_door}, {len(doors) - first_door}, "
-            f"{first_thing}, {len(things) - first_thing}, {first_spawn}, {len(spawns) - first_spawn}}}"
+            f"{{{quoted(area['name'])}, cells_{name}, ground_{name}, "
+            f"{int(area.get('outdoors', False))}, {battle}, {{{', '.join(edges)}}}, "
+            f"{first_door}, {len(doors) - first_door}, {first_thing}, "
+            f"{len(things) - first_thing}, {first_spawn}, {len(spawns) - first_spawn}}}"
         )
     check_edges(world, maps)
     items: list[str] = []
@@ -427,7 +441,8 @@ def source(world: World) -> str:
         when = world.condition({"if": [creature["when"]]} if "when" in creature else {})
         creatures.append(
             f"{{{quoted(creature['name'])}, {sprite}, {creature['health']}, {creature['attack']}, "
-            f"{creature['money']}, {creature['pace']}, {int(creature.get('keeps', False))}, {armour}, {when}}}"
+            f"{creature['money']}, {creature['pace']}, {int(creature.get('keeps', False))}, "
+            f"{armour}, {when}}}"
         )
     secrets: list[str] = []
     for secret in settings["secrets"].values():
@@ -458,15 +473,17 @@ def source(world: World) -> str:
         lines.append(f"{declaration}[] = {{\n    " + ",\n    ".join(entries) + ",\n};")
     for name, place in (("start_place", start), ("after_death", after)):
         x, y = place["at"]
-        area = world.number("area", place["area"], world.area_names)
-        facing = DIRECTIONS.index(place["facing"])
-        lines.append(f"const struct place {name} = {{{area}, {x}, {y}, {facing}}};")
+        number = world.number("area", place["area"], world.area_names)
+        facing = world.number("direction", place["facing"], DIRECTIONS)
+        lines.append(f"const struct place {name} = {{{number}, {x}, {y}, {facing}}};")
     lines.append(f"const char world_subtitle[] = {quoted(settings['subtitle'])};")
     return "\n".join([*lines, ""])
 
 
 def check_edges(world: World, maps: Mapping[str, Sequence[str]]) -> None:
-    """Raise WorldError unless a tile at an edge that leads on lies beside a free one, there and back."""
+    """Raise WorldError unless a tile at an edge that leads on lies beside a free one, there and
+    back.
+    """
     for name, area in zip(world.area_names, world.areas, strict=True):
         for side, direction in SIDES.items():
             free = border(maps[name], side, world.terrain)
@@ -502,7 +519,9 @@ def header(world: World) -> str:
         "FLAGS": len(world.flags),
         "CREATURES": len(world.creatures),
         "SECRETS": len(world.secrets),
-        "MAIN_STEPS": len(next(q for q in world.settings["quests"] if q["type"] == "main")["steps"]),
+        "MAIN_STEPS": len(
+            next(q for q in world.settings["quests"] if q["type"] == "main")["steps"]
+        ),
         "START_MONEY": start["money"],
         "START_HEALTH": start["health"],
         "MOST_DAYS": world.settings["days"],

@@ -1,6 +1,8 @@
-"""The division of Meadow's areas and steps of the main quest into training, validation and held-back parts.
+"""The division of Meadow's areas and steps of the main quest into training, validation and held-
+back parts.
 
-The rule: an area belongs to one part, and so does a step. A state is held back if its area or its step is, validates if
+The rule: an area belongs to one part, and so does a step. A state is held back if its area or its
+step is, validates if
 its area or its step does, and is for training otherwise.
 """
 

@@ -1,4 +1,6 @@
-"""Measure how long a frame of Meadow takes to emulate: `python -m games.source.meadow.time_frames`."""
+"""Measure how long a frame of Meadow takes to emulate: `python -m
+games.source.meadow.time_frames`.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,19 @@ from games.source.meadow.cartridge import Cartridge
 from nodes.consoles.retro import read_state
 
 ROUNDS, FRAMES = 9, 1000
-STATES = ("Title", "Game1.Step0.Home", "Game1.Step1.ElderHouse", "Game1.Step2.Forest", "Game1.Step3.Depths")
+STATES = (
+    "Title",
+    "Game1.Step0.Home",
+    "Game1.Step1.ElderHouse",
+    "Game1.Step2.Forest",
+    "Game1.Step3.Depths",
+)
 
 
 def microseconds(cartridge: Cartridge, state: str) -> float:
-    """Return the processor's time of a frame after a state, in µs: the shortest mean of several rounds."""
+    """Return the processor's time of a frame after a state, in µs: the shortest mean of several
+    rounds.
+    """
     best = float("inf")
     for _ in range(ROUNDS):
         cartridge.emulator.set_state(read_state(FOLDER / f"{state}.state"))
