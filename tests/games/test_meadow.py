@@ -94,8 +94,11 @@ def cross(cartridge: Cartridge, there: str) -> None:
     x, y, direction = way_to(WORLD.areas[number], there)
     cartridge.set("x", x)
     cartridge.set("y", y)
-    cartridge.step(direction, frames=10)
-    cartridge.step(frames=2)
+    for _ in range(40):
+        if cartridge.get("area") != number:
+            break
+        cartridge.step(direction)
+    cartridge.step(frames=10)
     assert WORLD.area_names[cartridge.get("area")] == there
 
 
