@@ -147,7 +147,7 @@ def test_data_and_truth_name_every_variable_of_the_table_in_the_readme() -> None
     assert not known.keys() & truth.keys()
     for variable in read_table((SOURCE / "published.txt").read_text()):
         names = truth if variable.readers == "truth" else known
-        prefix = variable.name if not variable.count else f"{variable.name}_"
+        prefix = variable.name if not variable.length else f"{variable.name}_"
         assert [name for name in names if name.startswith(prefix)], variable.name
         assert f"`{variable.name}" in readme, f"the README does not speak of {variable.name}"
 

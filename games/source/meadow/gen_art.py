@@ -473,13 +473,13 @@ def person(look: str) -> list[Picture]:
     """Return the six pictures of a person, 8 by 16: standing and walking down, up and to the
     right.
     """
-    hair, clothes, shade, legs = look
+    hair, clothes, shade, legs = list(look)
     frames: list[Picture] = []
     for way in ("down", "up", "side"):
         for legs_drawn in LEGS[way]:
             rows = " ".join(["........ ........", HEAD[way], BODY[way], legs_drawn])
-            letters = {"H": hair, "T": clothes, "t": shade, "L": legs}
-            frames.append(drawn(rows.translate(str.maketrans(letters))))
+            letters = str.maketrans("HTtL", hair + clothes + shade + legs)
+            frames.append(drawn(rows.translate(letters)))
     return frames
 
 
@@ -578,11 +578,11 @@ def letter_tiles() -> list[Picture]:
     for mask in (NORTH | WEST, NORTH, NORTH | EAST, WEST, EAST, SOUTH | WEST, SOUTH, SOUTH | EAST):
         tile = []
         for y in range(SIDE):
-            row = []
+            line: list[int] = []
             for x in range(SIDE):
                 depth = distance_to_edge(x, y, mask)
-                row.append(color["frame"] if depth in (1, 2) else color["paper"])
-            tile.append(row)
+                line.append(color["frame"] if depth in (1, 2) else color["paper"])
+            tile.append(line)
         tiles.append(tile)
     for filled in range(SIDE + 1):
         tile = [[color["paper"]] * SIDE for _ in range(SIDE)]

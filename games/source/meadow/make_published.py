@@ -26,7 +26,7 @@ class Variable(NamedTuple):
 
     name: str
     kind: str
-    count: int
+    length: int
     """0: it is no array."""
     readers: str
     offset: int
@@ -62,7 +62,7 @@ def header(variables: list[Variable]) -> str:
         "typedef struct {",
     ]
     for variable in variables:
-        array = f"[{variable.count}]" if variable.count else ""
+        array = f"[{variable.length}]" if variable.length else ""
         lines.append(f"    {variable.kind} {variable.name}{array};")
     lines += ["} Published;", f"#define game (*(Published *)0x{ADDRESS:08X})"]
     for variable in variables:
@@ -78,15 +78,15 @@ def entries(variable: Variable, items: list[str]) -> dict[str, dict[str, object]
     address = ADDRESS + variable.offset
     size = SIZES[variable.kind]
     kind = f"<u{size}" if size > 1 else "|u1"
-    if not variable.count:
+    if not variable.length:
         return {variable.name: {"address": address, "type": kind}}
     found: dict[str, dict[str, object]] = {}
     if variable.kind == "char":
-        for place in range(0, variable.count, CHARACTERS):
+        for place in range(0, variable.length, CHARACTERS):
             name = f"{variable.name}_{place // CHARACTERS:02}"
             found[name] = {"address": address + place, "type": f"<u{CHARACTERS}"}
         return found
-    for place in range(variable.count):
+    for place in range(variable.length):
         name = f"{variable.name}_{place:02}"
         if variable.name == "item":
             if place >= len(items):

@@ -414,8 +414,8 @@ def source(world: World) -> str:
             x, y = creature["at"]
             if solid[y * COLUMNS + x]:
                 raise WorldError(f"{name}: a {creature['kind']} at {x}, {y} stands on no free tile")
-            kind = world.number("creature", creature["kind"], world.creatures)
-            spawns.append(f"{{{kind}, {x}, {y}}}")
+            species = world.number("creature", creature["kind"], world.creatures)
+            spawns.append(f"{{{species}, {x}, {y}}}")
         edges: list[str] = []
         for direction in DIRECTIONS:
             side = next(key for key, value in SIDES.items() if value == direction)
