@@ -113,7 +113,9 @@ def grass(x: int, y: int, mask: int, frame: int) -> str:
     spot = noise(x, y, 1)
     if spot < 18:
         return "grass dark"
-    return "grass light" if spot > 244 else "grass"
+    if spot > 244:
+        return "grass light"
+    return "grass"
 
 
 def flowers(x: int, y: int, mask: int, frame: int) -> str:
@@ -121,7 +123,9 @@ def flowers(x: int, y: int, mask: int, frame: int) -> str:
         if abs(x - middle_x) + abs(y - middle_y) == 1:
             return color
         if (x, y) == (middle_x, middle_y):
-            return "yellow" if color != "yellow" else "red"
+            if color != "yellow":
+                return "yellow"
+            return "red"
     return grass(x, y, mask, frame)
 
 
@@ -131,33 +135,45 @@ def path(x: int, y: int, mask: int, frame: int) -> str:
         return grass(x, y, mask, frame)
     if depth <= 1 and noise(x, y, 3) < 120:
         return "path dark"
-    return "path dark" if noise(x, y, 4) < 14 else "path"
+    if noise(x, y, 4) < 14:
+        return "path dark"
+    return "path"
 
 
 def tall_grass(x: int, y: int, mask: int, frame: int) -> str:
     sway = (0, 1, 0, -1)[frame] if y % 4 < 2 else 0
     blade = (x + sway + 2 * (y // 4)) % 4
     if blade == 0:
-        return "leaf" if y % 4 else "grass light"
-    return "grass dark" if blade == 1 and y % 4 > 1 else "grass"
+        if y % 4:
+            return "leaf"
+        return "grass light"
+    if blade == 1 and y % 4 > 1:
+        return "grass dark"
+    return "grass"
 
 
 def water(x: int, y: int, mask: int, frame: int) -> str:
     depth = distance_to_edge(x, y, mask)
     if depth == 0:
-        return "path dark" if mask & NORTH and y == 0 else "leaf dark"
+        if mask & NORTH and y == 0:
+            return "path dark"
+        return "leaf dark"
     if depth == 1 and (x + y + frame) % 4:
         return "water light"
     wave = (x + 2 * frame + (4 if y >= 4 else 0)) % 8
     if y % 4 == 1 and wave < 3:
         return "water light"
-    return "water dark" if y % 4 == 2 and wave < 3 else "water"
+    if y % 4 == 2 and wave < 3:
+        return "water dark"
+    return "water"
 
 
 def bridge(x: int, y: int, mask: int, frame: int) -> str:
     if y % 4 == 3:
         return "trunk"
-    return "path dark" if noise(x, y // 4, 5) < 60 else "path"
+    if noise(x, y // 4, 5) < 60:
+        return "path dark"
+    return "path"
 
 
 def spring(x: int, y: int, mask: int, frame: int) -> str:
@@ -166,12 +182,16 @@ def spring(x: int, y: int, mask: int, frame: int) -> str:
         return grass(x, y, mask, frame)
     if ring > 42:
         return "white"
-    return "water light" if (ring // 8 + frame) % 4 == 0 else "water"
+    if (ring // 8 + frame) % 4 == 0:
+        return "water light"
+    return "water"
 
 
 def brambles(x: int, y: int, mask: int, frame: int) -> str:
     if (x + y) % 5 == 0 or (x - y) % 5 == 1:
-        return "red" if noise(x, y, 6) < 40 else "leaf dark"
+        if noise(x, y, 6) < 40:
+            return "red"
+        return "leaf dark"
     return grass(x, y, mask, frame)
 
 
@@ -181,15 +201,23 @@ def tree(x: int, y: int, mask: int, frame: int) -> str:
         light = x + 2 * y + noise(x // 2, y // 2, 8) // 32
         if crown > 165:
             return "leaf dark"
-        return "leaf light" if light < 17 else "leaf" if light < 28 else "leaf dark"
+        if light < 17:
+            return "leaf light"
+        if light < 28:
+            return "leaf"
+        return "leaf dark"
     if y >= 11 and 6 <= x <= 9:
         return "trunk"
-    return "grass dark" if y > 12 and crown < 330 else grass(x % 8, y % 8, mask, frame)
+    if y > 12 and crown < 330:
+        return "grass dark"
+    return grass(x % 8, y % 8, mask, frame)
 
 
 def fence(x: int, y: int, mask: int, frame: int) -> str:
     if y in (3, 6) or (x % 4 == 1 and y > 1):
-        return "trunk" if y in (6, 7) or x % 4 == 1 else "path dark"
+        if y in (6, 7) or x % 4 == 1:
+            return "trunk"
+        return "path dark"
     return grass(x, y, mask, frame)
 
 
@@ -200,7 +228,9 @@ def roof(x: int, y: int, mask: int, frame: int) -> str:
         return "roof light"
     if y % 4 == 3:
         return "roof dark"
-    return "roof dark" if (x + 2 * (y // 4)) % 4 == 0 else "roof"
+    if (x + 2 * (y // 4)) % 4 == 0:
+        return "roof dark"
+    return "roof"
 
 
 def house_wall(x: int, y: int, mask: int, frame: int) -> str:
@@ -208,14 +238,18 @@ def house_wall(x: int, y: int, mask: int, frame: int) -> str:
         return "wood dark"
     if mask & NORTH and y < 2:
         return "plaster dark"
-    return "plaster dark" if noise(x, y, 9) < 12 else "plaster"
+    if noise(x, y, 9) < 12:
+        return "plaster dark"
+    return "plaster"
 
 
 def window(x: int, y: int, mask: int, frame: int) -> str:
     if 1 <= x <= 6 and 1 <= y <= 6:
         if x in (1, 6) or y in (1, 6):
             return "wood"
-        return "plaster" if x + y == 7 else "glass"
+        if x + y == 7:
+            return "plaster"
+        return "glass"
     return "plaster"
 
 
@@ -224,12 +258,16 @@ def door(x: int, y: int, mask: int, frame: int) -> str:
         return "wood dark"
     if (x, y) == (5, 4):
         return "gold"
-    return "wood dark" if x == 4 and y > 1 else "wood"
+    if x == 4 and y > 1:
+        return "wood dark"
+    return "wood"
 
 
 def cave_mouth(x: int, y: int, mask: int, frame: int) -> str:
     arch = (2 * x - 7) ** 2 + max(0, 10 - 2 * y) ** 2
-    return "line" if arch < 40 else "stone dark"
+    if arch < 40:
+        return "line"
+    return "stone dark"
 
 
 def rock(x: int, y: int, mask: int, frame: int) -> str:
@@ -237,35 +275,53 @@ def rock(x: int, y: int, mask: int, frame: int) -> str:
     if depth == 0:
         return "line"
     if mask & SOUTH and y >= 4:
-        return "stone dark" if (x + y // 2) % 3 else "line"
+        if (x + y // 2) % 3:
+            return "stone dark"
+        return "line"
     if depth == 1:
         return "stone light"
     spot = noise(x // 2, y // 2, 10)
-    return "stone light" if spot > 225 else "stone dark" if spot < 50 else "stone"
+    if spot > 225:
+        return "stone light"
+    if spot < 50:
+        return "stone dark"
+    return "stone"
 
 
 def cave_floor(x: int, y: int, mask: int, frame: int) -> str:
-    return "line" if noise(x, y, 11) < 6 else "stone dark"
+    if noise(x, y, 11) < 6:
+        return "line"
+    return "stone dark"
 
 
 def room_wall(x: int, y: int, mask: int, frame: int) -> str:
     if distance_to_edge(x, y, mask & ~SOUTH) == 0:
         return "wood dark"
     if mask & SOUTH:
-        return "wood" if y >= 6 else "plaster dark" if x % 4 == 0 else "plaster"
-    return "wood dark" if noise(x, y, 12) < 40 else "wood"
+        if y >= 6:
+            return "wood"
+        if x % 4 == 0:
+            return "plaster dark"
+        return "plaster"
+    if noise(x, y, 12) < 40:
+        return "wood dark"
+    return "wood"
 
 
 def planks(x: int, y: int, mask: int, frame: int) -> str:
     if y % 4 == 3:
         return "floor dark"
-    return "floor dark" if x == (3 if y < 4 else 7) else "floor"
+    if x == (3 if y < 4 else 7):
+        return "floor dark"
+    return "floor"
 
 
 def rug(x: int, y: int, mask: int, frame: int) -> str:
     if (x + y) % 4 == 0:
         return "gold"
-    return "roof dark" if (x - y) % 4 == 0 else "roof"
+    if (x - y) % 4 == 0:
+        return "roof dark"
+    return "roof"
 
 
 def bed(x: int, y: int, mask: int, frame: int) -> str:
@@ -273,13 +329,19 @@ def bed(x: int, y: int, mask: int, frame: int) -> str:
         return "wood dark"
     if y < 3:
         return "plaster"
-    return "plaster dark" if y == 3 else "glass"
+    if y == 3:
+        return "plaster dark"
+    return "glass"
 
 
 def table(x: int, y: int, mask: int, frame: int) -> str:
     if y > 5:
-        return "wood dark" if x in (1, 6) else "floor dark"
-    return "wood dark" if y == 5 or x in (0, 7) else "wood"
+        if x in (1, 6):
+            return "wood dark"
+        return "floor dark"
+    if y == 5 or x in (0, 7):
+        return "wood dark"
+    return "wood"
 
 
 def shelf(x: int, y: int, mask: int, frame: int) -> str:
@@ -293,21 +355,31 @@ def bricks(x: int, y: int, mask: int, frame: int) -> str:
         return "line"
     if y % 4 == 3 or (x + 4 * (y // 4)) % 8 == 0:
         return "stone dark"
-    return "stone light" if y % 4 == 0 else "stone"
+    if y % 4 == 0:
+        return "stone light"
+    return "stone"
 
 
 def flagstones(x: int, y: int, mask: int, frame: int) -> str:
     if x == 7 or y == 7:
         return "stone dark"
-    return "stone dark" if noise(x, y, 14) < 8 else "plaster dark"
+    if noise(x, y, 14) < 8:
+        return "stone dark"
+    return "plaster dark"
 
 
 def pillar(x: int, y: int, mask: int, frame: int) -> str:
     if x in (0, 7):
         return "stone dark"
     if y in (0, 1, 6, 7):
-        return "stone light" if y in (0, 6) else "line"
-    return "stone light" if x in (1, 2) else "stone dark" if x % 3 == 0 else "stone"
+        if y in (0, 6):
+            return "stone light"
+        return "line"
+    if x in (1, 2):
+        return "stone light"
+    if x % 3 == 0:
+        return "stone dark"
+    return "stone"
 
 
 def nothing(x: int, y: int, mask: int, frame: int) -> str:
