@@ -17,6 +17,7 @@ from nodes.consoles.native_duel import NativeDuel
 from nodes.consoles.retro import RetroEmulator
 from nodes.control import flow, rules
 from nodes.doctor import policy_doctor
+from nodes.exploring import walking as exploring
 from nodes.fighting import features, fighters, rounds, simple, strategist
 from nodes.language import lora, pretrained, prompt, reply, vlm
 from nodes.learning import agreement, calibrate, colors, dagger, ppo, reader, writer
@@ -27,7 +28,7 @@ from nodes.rewards import general
 from nodes.rewards import sum as reward_sum
 from nodes.vision import fighters as fighters_seen
 from nodes.vision import frames, overlay, tiles
-from tests.support import data_sets, fights, walking
+from tests.support import data_sets, fights, meadow, walking
 
 MODELS = bundled_dir("models")
 RANDOM = np.random.default_rng(7)
@@ -428,6 +429,12 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         _ticks(
             image=FRAMES[:3], prompt=["you 50 hp", "", "jump or kick?"], adapters=[[], [None], []]
         ),
+    ),
+    "WalkTo": (
+        lambda: exploring.WalkTo(
+            brain=_brain(exploring.WalkScript, "walk_script/meadow.safetensors")
+        ),
+        _ticks(variables=meadow.WALK),
     ),
     "WinReward": (
         fight_rewards.WinReward,
