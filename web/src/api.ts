@@ -98,6 +98,12 @@ export interface RunFile {
   readonly size: number;
 }
 
+export interface KeptClip {
+  readonly folder: string;
+  readonly file: string;
+  readonly seconds: number;
+}
+
 export interface RunInfo {
   readonly prompt_id: string;
   readonly state: string;
@@ -218,6 +224,9 @@ export const api = {
     post(`/runs/${encodeURIComponent(id)}/edit`, { workflow }),
   saveState: (id: string, node: string, name: string) =>
     post(`/runs/${encodeURIComponent(id)}/save_state`, { node, name }),
+  /** Keep what was just shown of the game as a clip in the run folder. */
+  keepClip: async (id: string): Promise<KeptClip> =>
+    (await post(`/runs/${encodeURIComponent(id)}/clip`, {})).json(),
   runInfo: (id: string) => json<RunInfo>(`/runs/${encodeURIComponent(id)}`),
   queue: () => json<{ queue_running: Json[][]; queue_pending: Json[][] }>("/queue"),
   cancelQueued: (id: string) => post("/queue", { delete: [id] }),

@@ -4,7 +4,7 @@ import { api, RequestError, SaveConflict } from "../api";
 import { diffWorkflows } from "../model/diff";
 import { dumpJson } from "../model/json";
 import { EMPTY, parseWorkflow, type Workflow, WorkflowError } from "../model/workflow";
-import { h } from "../ui/dom";
+import { download, h } from "../ui/dom";
 import { ask, openDialog, showMessage } from "../ui/overlay";
 import type { Editor } from "./editor";
 
@@ -201,7 +201,7 @@ export class Files {
     const name = file ? stem(file) : slug(workflow.title ?? "") || "workflow";
     await this.#reportErrors(async () => {
       const address = URL.createObjectURL(await api.exportWorkflow(workflow, `${name}.json`));
-      h("a", { href: address, download: `${name.split("/").at(-1)}.zip` }).click();
+      download(address, `${name.split("/").at(-1)}.zip`);
       setTimeout(() => URL.revokeObjectURL(address), DOWNLOAD_MS);
     });
   }

@@ -71,6 +71,13 @@ export function makeCommands(
       run: () => void session.toggleRecording(),
     },
     {
+      name: "Keep the last seconds as a clip",
+      section: "Run",
+      keys: ["k"],
+      isDisabled: () => !session.canKeepClip,
+      run: () => void session.keepClip(),
+    },
+    {
       name: "Pause or resume",
       section: "Run",
       keys: ["p"],
