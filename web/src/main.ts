@@ -10,6 +10,7 @@ import { api, type BrainInfo, faultText } from "./api";
 import { type Command, listenForKeys } from "./editor/commands";
 import { Editor, type EditorCallbacks } from "./editor/editor";
 import { Files } from "./editor/files";
+import { Pictures } from "./editor/pictures";
 import { Session } from "./editor/session";
 import { StartPictures } from "./editor/start_pictures";
 import { Catalog } from "./model/catalog";
@@ -81,6 +82,7 @@ async function start(): Promise<void> {
     help: () => openHelp(commands),
     theme,
     panel,
+    pictures: new Pictures(editor, session),
     values: () => values.toggle(),
     gallery,
     palette: () => {

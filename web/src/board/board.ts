@@ -29,7 +29,7 @@ import {
   typeName,
 } from "../model/workflow";
 import { BoardCanvas, draggedLinkOf, point } from "./canvas";
-import type { BoardEvents, DraggedLink, NodeAnnotations } from "./events";
+import type { BoardEvents, DraggedLink, NodeAnnotations, NodePicture } from "./events";
 import { type BoardContext, BoardGroup, BoardNode, snap } from "./node";
 
 /** Space below the nodes for backward links. */
@@ -38,6 +38,9 @@ const LANE = 48;
 const READABLE_SCALE = 0.6;
 /** Distance of a workflow that is larger than the view from its left and upper edge, in pixels. */
 const OPENED_MARGIN = 56;
+/** The longest side of a picture of the workflow, and the space around it, in pixels. */
+const PICTURE_SIDE = 4096;
+const PICTURE_MARGIN = 32;
 
 export class Board {
   readonly #graph = new LGraph();
@@ -53,6 +56,8 @@ export class Board {
     budget: null,
     pictures: new Map(),
   };
+  /** True while a picture is painted, which is no change of the view. */
+  #isPainting = false;
   /** The view after the last `fit`. */
   #fitted: object | null = null;
   readonly #allowedLinks = new Map<string, boolean>();
@@ -93,7 +98,7 @@ export class Board {
     this.#canvas.onDrawForeground = (ctx) => {
       this.drawWireValues(ctx);
       this.#canvas.drawPending(ctx);
-      events.drawn();
+      if (!this.#isPainting) events.drawn();
     };
     this.#graph.onAfterChange = () => undefined;
     element.addEventListener("litegraph:canvas", (event) =>
@@ -315,7 +320,7 @@ export class Board {
       subtitle: type,
       unknown: nodeType === undefined,
       mode: modeOf(entry),
-      selected: node.selected === true,
+      selected: node.selected === true && !this.#isPainting,
       state: run?.state ?? null,
       ms: run?.ms ?? null,
       budget: this.#budgetOf(node.name),
@@ -411,12 +416,60 @@ export class Board {
   /** Resize the canvas. If the view showed the whole graph, it still does. */
   resize(width: number, height: number): void {
     const isFitted = same(this.#fitted, this.#canvas.ds.state);
+    this.#setSize(width, height);
+    if (isFitted) this.fit();
+    this.#canvas.draw(true, true);
+  }
+
+  #setSize(width: number, height: number): void {
     const ratio = window.devicePixelRatio || 1;
     this.element.width = Math.round(width * ratio);
     this.element.height = Math.round(height * ratio);
     this.element.getContext("2d")!.scale(ratio, ratio);
-    if (isFitted) this.fit();
-    this.#canvas.draw(true, true);
+  }
+
+  /** Paint the whole workflow on a canvas of its own, with these pictures on the screens of nodes. */
+  picture(pictures: NodeAnnotations["pictures"]): HTMLCanvasElement {
+    const { ds } = this.#canvas;
+    const { scale, offset } = this.view;
+    const ratio = window.devicePixelRatio || 1;
+    const size = [this.element.width / ratio, this.element.height / ratio] as const;
+    const [left, top, width, height] = boundsOf(this.#everything);
+    const fitting = PICTURE_SIDE / ratio / Math.max(width, height + LANE);
+    ds.scale = Math.min(1, fitting);
+    const margin = PICTURE_MARGIN / ds.scale;
+    ds.offset = [margin - left, margin - top];
+    const picture = document.createElement("canvas");
+    const annotations = this.#annotations;
+    this.#annotations = { ...annotations, pictures };
+    this.#isPainting = true;
+    try {
+      this.#setSize((width + 2 * margin) * ds.scale, (height + LANE + 2 * margin) * ds.scale);
+      this.#canvas.draw(true, true);
+      Object.assign(picture, { width: this.element.width, height: this.element.height });
+      const ctx = picture.getContext("2d")!;
+      ctx.fillStyle = this.#context.theme.canvas;
+      ctx.fillRect(0, 0, picture.width, picture.height);
+      ctx.drawImage(this.element, 0, 0);
+    } finally {
+      this.#isPainting = false;
+      this.#annotations = annotations;
+      ds.scale = scale;
+      ds.offset = [offset[0], offset[1]];
+      this.#setSize(...size);
+      this.#canvas.draw(true, true);
+    }
+    return picture;
+  }
+
+  /** The boxes of all nodes and groups. */
+  get #everything(): readonly Box[] {
+    const groups = this.#graph.groups as BoardGroup[];
+    const all = [
+      ...this.boxes.values(),
+      ...groups.map(({ _bounding }) => _bounding as unknown as Box),
+    ];
+    return all.length ? all : [[0, 0, 1, 1]];
   }
 
   /** The boxes of all nodes in the workflow's coordinates, from back to front. */
@@ -437,9 +490,9 @@ export class Board {
     return this.#nodes.get(id)?.givenWidth;
   }
 
-  /** Return the address of the picture that a screen shows until a run sends one; null if there is none. */
-  startPicture(id: string): string | null {
-    return this.#annotations.pictures.get(id)?.src ?? null;
+  /** Return the picture that a screen shows until a run sends one; null if there is none. */
+  startPicture(id: string): NodePicture | null {
+    return this.#annotations.pictures.get(id) ?? null;
   }
 
   screens(): readonly { id: string; box: Box }[] {

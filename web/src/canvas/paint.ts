@@ -17,6 +17,8 @@ export type NodeState =
   | "cached"
   | "failed";
 
+export type NodePicture = HTMLImageElement | ImageBitmap;
+
 export interface NodeAppearance {
   readonly title: string;
   readonly subtitle: string;
@@ -37,7 +39,7 @@ export interface NodeAppearance {
   /** True for sockets that do not fit the link that is being dragged. */
   readonly isDimmed: (port: Port, side: "in" | "out") => boolean;
   /** The picture on its screen until a run sends one. */
-  readonly picture: HTMLImageElement | null;
+  readonly picture: NodePicture | null;
   readonly outputValue: (output: string) => string | null;
 }
 
@@ -290,7 +292,7 @@ function paintBudget(
 function paintScreen(
   ctx: Context,
   [x, y, w, h]: Box,
-  picture: HTMLImageElement | null,
+  picture: NodePicture | null,
   words: boolean,
 ): void {
   ctx.save();
@@ -299,8 +301,8 @@ function paintScreen(
   ctx.roundRect(x, y, w, h, 6);
   ctx.fill();
   if (picture) {
-    const scale = Math.min(w / picture.naturalWidth, h / picture.naturalHeight);
-    const [width, height] = [picture.naturalWidth * scale, picture.naturalHeight * scale];
+    const scale = Math.min(w / picture.width, h / picture.height);
+    const [width, height] = [picture.width * scale, picture.height * scale];
     ctx.clip();
     ctx.imageSmoothingEnabled = false;
     ctx.drawImage(picture, x + (w - width) / 2, y + (h - height) / 2, width, height);

@@ -231,6 +231,12 @@ export class Session {
     }
   }
 
+  /** Return what the screen of a node shows: a picture of the run, or the one that an episode begins with; null if nothing. */
+  async shownOn(node: string): Promise<ImageBitmap | null> {
+    const shown = this.#screens.canvasOf(node) ?? this.editor.board.startPicture(node);
+    return shown === null ? null : await createImageBitmap(shown);
+  }
+
   /** The nodes of the workflow that a person plays with. */
   get pads(): readonly string[] {
     const { nodes } = this.editor.workflow;

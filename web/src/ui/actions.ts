@@ -3,6 +3,7 @@
 import type { Command } from "../editor/commands";
 import type { Editor } from "../editor/editor";
 import type { Files } from "../editor/files";
+import type { Pictures } from "../editor/pictures";
 import type { Session } from "../editor/session";
 import { isLive, isTicking } from "../live/run";
 import type { Point } from "../model/workflow";
@@ -17,6 +18,7 @@ export interface CommandContext {
   /** Show or hide the values of the selected node. */
   values(): void;
   readonly panel: Panel;
+  readonly pictures: Pictures;
 }
 
 const STEP = 8;
@@ -111,6 +113,20 @@ export function makeCommands(
       keys: ["Mod+o"],
       whileTyping: true,
       run: () => context.panel.show("files"),
+    },
+    {
+      name: "Save a picture of the workflow",
+      section: "Files",
+      keys: ["Shift+p"],
+      run: () =>
+        void context.pictures.ofWorkflow().then((picture) => files.downloadPicture(picture)),
+    },
+    {
+      name: "Save a picture of the game",
+      section: "Files",
+      keys: ["Shift+k"],
+      isDisabled: () => !editor.hasConsole,
+      run: () => void saveGame(context.pictures, files),
     },
     { name: "Examples", section: "Files", keys: [], run: context.gallery },
     {
@@ -251,6 +267,12 @@ export function makeCommands(
       },
     },
   ];
+}
+
+async function saveGame(pictures: Pictures, files: Files): Promise<void> {
+  const picture = await pictures.ofGame();
+  if (picture) await files.downloadPicture(picture);
+  else showMessage("The console shows no picture yet.", "error");
 }
 
 const isTyping = () => /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName ?? "");

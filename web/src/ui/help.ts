@@ -16,7 +16,7 @@ const GESTURES: readonly (readonly [string, string])[] = [
   ["Menus", "right click a node, a wire, a group, the canvas"],
   ["Change a value", "click it on the node"],
   ["Change a brain", "click it, or drop a .safetensors file on the node"],
-  ["Open what somebody sent", "drop the .json or .zip file on the page"],
+  ["Open what somebody sent", "drop the .json, .zip, .png or .mp4 file on the page"],
 ];
 
 const COLUMNS = [

@@ -43,6 +43,9 @@ export function contextMenu(
         command("Redo"),
         command("Select all"),
         command("Show everything"),
+        null,
+        command("Save a picture of the workflow"),
+        command("Save a picture of the game"),
       ],
       client,
     );

@@ -253,7 +253,7 @@ export class Panel {
   }
 
   #chooseFile(): void {
-    const input = h("input", { type: "file", accept: ".json,.zip,.safetensors" });
+    const input = h("input", { type: "file", accept: ".json,.zip,.png,.mp4,.safetensors" });
     input.addEventListener("change", async () => {
       for (const file of input.files ?? []) await this.files.openFile(file, null);
     });
