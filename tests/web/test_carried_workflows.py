@@ -93,7 +93,7 @@ def test_a_picture_of_the_graph_and_one_of_the_game_open_the_workflow(
     else:
         boxes = page.ask("[...editor.board.boxes.values()]")
         width = max(x + w for x, _, w, _ in boxes) - min(x for x, *_ in boxes)
-        assert picture.width == pytest.approx(width + 64, abs=2)
+        assert picture.width == pytest.approx(width + 112, abs=2)
     assert len(picture.getcolors(1 << 24) or []) > 8
     if screenshots is not None:
         (screenshots / f"picture-{keys}.png").write_bytes(saved)

@@ -27,6 +27,8 @@ export interface FileInfo {
   readonly path: string;
   readonly size: number;
   readonly modified: number;
+  /** There is a picture beside it. */
+  readonly picture: boolean;
 }
 
 export interface BrainInfo {
@@ -171,6 +173,7 @@ const post = (path: string, body: unknown) =>
 
 const userdata = (folder: string, name: string) =>
   `/userdata/${encodeURIComponent(`${folder}/${name}`)}`;
+const pictureName = (workflow: string) => workflow.replace(/\.json$/, ".png");
 const brainPath = (file: string) => `/brains/${file.split("/").map(encodeURIComponent).join("/")}`;
 const unquoted = (tag: string | null) => tag?.replace(/^(W\/)?"|"$/g, "") ?? null;
 
@@ -278,6 +281,11 @@ export const api = {
       );
     }
   },
+
+  /** Save the picture of a saved workflow, a PNG. */
+  savePicture: (name: string, picture: Blob) =>
+    request(userdata("workflows", pictureName(name)), { method: "POST", body: picture }),
+  pictureOf: (name: string) => `api${userdata("workflows", pictureName(name))}`,
 
   remove: (name: string) => request(userdata("workflows", name), { method: "DELETE" }),
   rename: (from: string, to: string) =>

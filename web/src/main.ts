@@ -57,6 +57,8 @@ async function start(): Promise<void> {
   const editor: Editor = new Editor(canvas, catalog, callbacks);
   const files = new Files(editor);
   const session = new Session(editor, element("screens"));
+  const pictures = new Pictures(editor, session);
+  files.pictureToSave = () => pictures.ofGame();
   const previews = new Previews(element("screens"), editor);
   session.updatePreviews = (run) => previews.update(run);
   const inspector = new Inspector(element("inspector"), editor, session);
@@ -82,7 +84,7 @@ async function start(): Promise<void> {
     help: () => openHelp(commands),
     theme,
     panel,
-    pictures: new Pictures(editor, session),
+    pictures,
     values: () => values.toggle(),
     gallery,
     palette: () => {
@@ -108,9 +110,9 @@ async function start(): Promise<void> {
     panel.renderFiles();
   };
   session.on((what) => what === "brains" && void loadBrains());
-  const pictures = new StartPictures(editor);
+  const startPictures = new StartPictures(editor);
   session.on((what) => {
-    if (what === "games") void editor.games.load().then(() => pictures.update());
+    if (what === "games") void editor.games.load().then(() => startPictures.update());
   });
   new ResizeObserver(resize).observe(stage);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
@@ -155,7 +157,7 @@ function showFaults(editor: Editor): void {
 
 function showEmptyHint(editor: Editor, gallery: () => void): void {
   const hint = element("hint");
-  hint.append(h("p", {}, "Double click to add a node"), button("Open an example", gallery));
+  hint.append(h("p", {}, "Double click to add a node"), button("Open the gallery", gallery));
   const show = () => {
     hint.hidden = Object.keys(editor.workflow.nodes).length > 0;
   };

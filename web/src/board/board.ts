@@ -40,7 +40,7 @@ const READABLE_SCALE = 0.6;
 const OPENED_MARGIN = 56;
 /** The longest side of a picture of the workflow, and the space around it, in pixels. */
 const PICTURE_SIDE = 4096;
-const PICTURE_MARGIN = 32;
+const PICTURE_MARGIN = 56;
 
 export class Board {
   readonly #graph = new LGraph();

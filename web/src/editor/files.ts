@@ -16,6 +16,9 @@ const DOWNLOAD_MS = 60_000;
 export const stem = (file: string): string => file.replace(/\.json$/, "");
 
 export class Files {
+  /** Paints the picture that a workflow is saved with; null: none. */
+  pictureToSave: () => Promise<HTMLCanvasElement | null> = async () => null;
+
   constructor(private readonly editor: Editor) {}
 
   /** Show errors of the server, and of workflows, as messages. */
@@ -109,7 +112,10 @@ export class Files {
     const isOpen = () => document.loadCount === loadCount; // another may be opened while the server writes this one
     try {
       const sha256 = await api.save(file, dumpJson(workflow), before);
-      if (isOpen()) document.savedAs(file, sha256, workflow);
+      if (isOpen()) {
+        document.savedAs(file, sha256, workflow);
+        await this.#savePicture(file, workflow);
+      }
       showMessage(`Saved as ${file}.`);
       return true;
     } catch (error) {
@@ -119,6 +125,12 @@ export class Files {
       showMessage(error.message, "error");
       return false;
     }
+  }
+
+  /** Save what the game shows as the picture of a workflow; without any, an earlier picture stays. */
+  async #savePicture(file: string, workflow: Workflow): Promise<void> {
+    const picture = await this.pictureToSave();
+    if (picture) await api.savePicture(file, await pngOf(picture, workflow));
   }
 
   /** The file on the disk is not the one that was opened: show the differences, and let the user decide. */

@@ -128,7 +128,7 @@ export function makeCommands(
       isDisabled: () => !editor.hasConsole,
       run: () => void saveGame(context.pictures, files),
     },
-    { name: "Examples", section: "Files", keys: [], run: context.gallery },
+    { name: "Gallery", section: "Files", keys: [], run: context.gallery },
     {
       name: "Undo",
       section: "Edit",

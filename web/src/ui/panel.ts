@@ -340,7 +340,7 @@ export class Panel {
         {},
         h("h3", {}, "Workflows"),
         ...(workflows.length ? workflows : [h("p", { class: "empty" }, "None saved yet.")]),
-        button("Examples", () => this.callbacks.gallery(), "quiet wide", "grid"),
+        button("Gallery", () => this.callbacks.gallery(), "quiet wide", "grid"),
       ),
       h(
         "section",
