@@ -20,6 +20,7 @@ import {
   groupsOf,
   isWithin,
   links,
+  lookOf,
   modeOf,
   nameOf,
   overlap,
@@ -153,13 +154,15 @@ export class Board {
     for (const [name, entry] of Object.entries(workflow.nodes)) {
       const node = this.#nodes.get(name) ?? this.#addNode(name);
       const position = positionOf(workflow, name);
+      const look = lookOf(workflow, name);
       const isSame =
         before &&
         node.entry === entry &&
         node.givenWidth === position?.width &&
+        same(node.look, look) &&
         same(used.get(name), usedBefore.get(name));
       if (!isSame)
-        node.update(entry, catalog.find(entry.type), position?.width, used.get(name) ?? []);
+        node.update(entry, catalog.find(entry.type), position?.width, used.get(name) ?? [], look);
       const at =
         position?.at ??
         ([80 + (unplaced % 5) * 260, 80 + Math.floor(unplaced++ / 5) * 220] as Point);
@@ -222,10 +225,12 @@ export class Board {
     const drawn = this.#graph.groups as BoardGroup[];
     const groups = wanted.flatMap((group, index) => (group ? [{ ...group, index }] : []));
     while (drawn.length > groups.length) this.#graph.remove(drawn.at(-1)!);
-    for (const [i, { title, bounds, index }] of groups.entries()) {
+    for (const [i, wantedGroup] of groups.entries()) {
+      const { title, bounds, index } = wantedGroup;
       if (!drawn[i]) this.#graph.add(new BoardGroup(title));
       const group = (this.#graph.groups as BoardGroup[])[i]!;
       group.title = title;
+      group.group = wantedGroup;
       group.index = index;
       group.boardContext = this.#context;
       group.pos = [bounds[0], bounds[1]];
@@ -305,6 +310,7 @@ export class Board {
   }
 
   #socketAt(node: BoardNode, dragged: DraggedLink, [, y]: Point): string | null {
+    if (node.parts.collapsed) return null;
     const ports = dragged.side === "output" ? node.parts.inputs : node.parts.outputs;
     return ports.find((port) => Math.abs(node.pos[1] + port.y - y) <= 12)?.name ?? null;
   }
@@ -319,6 +325,7 @@ export class Board {
       title,
       subtitle: type,
       unknown: nodeType === undefined,
+      colour: node.look.colour,
       mode: modeOf(entry),
       selected: node.selected === true && !this.#isPainting,
       state: run?.state ?? null,

@@ -7,6 +7,8 @@ import type { Pictures } from "../editor/pictures";
 import type { Session } from "../editor/session";
 import { isLive, isTicking } from "../live/run";
 import type { Point } from "../model/workflow";
+import { colourMenu } from "./colour_menu";
+import { addNote } from "./frame_dialog";
 import { closePopover, showMessage } from "./overlay";
 import type { Panel } from "./panel";
 
@@ -172,6 +174,26 @@ export function makeCommands(
     },
     { name: "Add a node", section: "Nodes", keys: ["a", " "], run: context.palette },
     {
+      name: "Add a note",
+      section: "Nodes",
+      keys: ["n"],
+      run: () => void addNote(editor, null),
+    },
+    {
+      name: "Collapse or expand",
+      section: "Nodes",
+      keys: ["c"],
+      isDisabled: nothingSelected,
+      run: () => editor.toggleCollapsed(),
+    },
+    {
+      name: "Colour",
+      section: "Nodes",
+      keys: ["Shift+c"],
+      isDisabled: () => nothingSelected() && board.selectedGroups.length === 0,
+      run: () => colourMenu(editor, atSelection(editor)),
+    },
+    {
       name: "Mute",
       section: "Nodes",
       keys: ["m"],
@@ -267,6 +289,13 @@ export function makeCommands(
       },
     },
   ];
+}
+
+/** Return the place on the page for a menu about the selection. */
+function atSelection({ board, selection }: Editor): Point {
+  const box = selection[0] === undefined ? undefined : board.boxes.get(selection[0]);
+  const [x, y] = box ?? board.view.area;
+  return board.toClient([x + 16, y + 40]);
 }
 
 async function saveGame(pictures: Pictures, files: Files): Promise<void> {

@@ -1,0 +1,113 @@
+"""Notes, colours and collapsed nodes: they are kept in the file, and change nothing of what is run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from minibrains.files import bundled_dir
+from minibrains.graph.workflow import load_workflow
+from tests.support.contrast import least_contrast
+from tests.support.editor_page import EditorPage, editor
+
+
+def note(page: EditorPage, text: str, colour: str = "none") -> None:
+    """Write a note with the keyboard alone."""
+    page.press("n")
+    expect(page.page.get_by_label("Text", exact=True)).to_be_focused()
+    page.page.keyboard.type(text)
+    page.page.keyboard.press("Tab")
+    page.page.keyboard.type(colour)
+    page.page.get_by_label("Colour", exact=True).press("Enter")
+    page.page.get_by_role("button", name="Done").press("Enter")
+    expect(page.page.locator("dialog")).to_have_count(0)
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_looks_are_given_with_the_keyboard_and_leave_the_run_and_its_hash_alone(
+    browser: Browser, address: str, data: Path, theme: str, screenshots: Path | None
+) -> None:
+    with editor(browser, address, color_scheme=theme) as page:
+        page.start_with("airstriker_pixels")
+        before = page.workflow
+        page.run()
+        page.frames("console", at_least=5)
+        page.page.keyboard.press("Escape")
+        note(page, "Four pictures in grey are what the network sees: one shows no movement.", "teal")
+        (frame,) = page.workflow["groups"]
+        assert (frame["title"], frame["colour"]) == ("Note", "teal")
+        page.select("small")
+        page.press("c")
+        page.select("head")
+        page.press("Shift+C")
+        page.page.get_by_role("menuitemradio", name="purple").press("Enter")
+        layout = page.workflow["layout"]
+        assert layout["small"] == [*before["layout"]["small"], None, {"collapsed": True}]
+        assert layout["head"][3] == {"colour": "purple"}
+        assert page.workflow["nodes"] == before["nodes"]
+        watched = page.frames("console")
+        page.frames("console", at_least=watched + 5)
+        page.deselect()
+        page.screenshot(screenshots, f"editor-looks-{theme}-1280x800")
+        page.page.get_by_role("button", name="Stop").click()
+        page.until("session.run.state === 'stopped'")
+        assert page.ask("session.run.said") == []
+        page.save_as(f"looks {theme}")
+        saved = load_workflow(data / "workflows" / f"looks {theme}.json")
+        shipped = load_workflow(bundled_dir("workflows") / "airstriker_pixels.json")
+        assert not saved.faults
+        assert saved.hash({}) == shipped.with_run(saved.run).hash({})
+        page.select("small")
+        page.press("c")
+        assert page.workflow["layout"]["small"] == before["layout"]["small"]
+        page.press("Control+z")
+        page.press("Control+z")
+        page.press("Control+z")
+        assert page.workflow["layout"] == before["layout"]
+        assert page.troubles == []
+
+
+def test_notes_are_read_changed_and_removed_in_the_list(page: EditorPage) -> None:
+    page.start_with("duel_expert")
+    note(page, "first")
+    note(page, "second", "orange")
+    one, other = (frame["bounds"] for frame in page.workflow["groups"])
+    assert one[1] + one[3] <= other[1] or one[0] + one[2] <= other[0] or other[0] + other[2] <= one[0]
+    page.press("l")
+    page.page.keyboard.press("End")
+    last = page.page.get_by_role("option", name="Note Note: second")
+    expect(last).to_be_focused()
+    page.page.keyboard.press("Enter")
+    page.page.keyboard.press("Control+a")
+    page.page.keyboard.type("changed\nwith a second line")
+    assert least_contrast(page.page, "dialog") >= 4.5
+    page.page.get_by_role("button", name="Done").press("Enter")
+    assert page.workflow["groups"][1]["text"] == "changed\nwith a second line"
+    page.page.locator('[data-group="1"]').focus()
+    page.page.keyboard.press("Delete")
+    assert [frame["text"] for frame in page.workflow["groups"]] == ["first"]
+    page.press("Control+z")
+    assert len(page.workflow["groups"]) == 2
+
+
+def test_a_note_is_dragged_and_a_wire_is_dropped_on_a_collapsed_node(page: EditorPage) -> None:
+    page.start_with("duel_expert")
+    note(page, "drag me")
+    (frame,) = page.workflow["groups"]
+    x, y, *_ = frame["bounds"]
+    start = page.ask(f"editor.board.toClient([{x} + 60, {y} + 12])")
+    page.drag(start, (start[0] + 64, start[1] + 32))
+    (moved,) = page.workflow["groups"]
+    assert moved["bounds"] != frame["bounds"]
+    assert moved["text"] == "drag me"
+    page.drag(page.socket("fighter.variables", "in"), page.at(620, 640))
+    assert "in" not in page.workflow["nodes"]["fighter"]
+    page.select("fighter")
+    page.press("c")
+    page.drag(page.socket("console.variables", "out"), page.node("fighter"))
+    page.until("editor.workflow.nodes.fighter.in !== undefined")
+    assert page.workflow["nodes"]["fighter"]["in"] == {"variables": "console.variables"}
+    assert json.dumps(page.workflow["layout"]["fighter"]).endswith('{"collapsed": true}]')
