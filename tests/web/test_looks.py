@@ -31,23 +31,24 @@ def test_looks_are_given_with_the_keyboard_and_leave_the_run_and_its_hash_alone(
     browser: Browser, address: str, data: Path, theme: str, screenshots: Path | None
 ) -> None:
     with editor(browser, address, color_scheme=theme) as page:
-        page.start_with("airstriker_pixels")
+        page.start_with("airstriker")
         before = page.workflow
         page.run()
         page.frames("console", at_least=5)
         page.page.keyboard.press("Escape")
-        note(page, "Four pictures in grey are what the network sees: one shows no movement.", "teal")
+        note(page, "The reflex plays without looking: it is here to be beaten.", "teal")
         (frame,) = page.workflow["groups"]
         assert (frame["title"], frame["colour"]) == ("Note", "teal")
-        page.select("small")
+        page.select("score")
         page.press("c")
-        page.select("head")
+        page.select("reflex")
         page.press("Shift+C")
         page.page.get_by_role("menuitemradio", name="purple").press("Enter")
         layout = page.workflow["layout"]
-        assert layout["small"] == [*before["layout"]["small"], None, {"collapsed": True}]
-        assert layout["head"][3] == {"colour": "purple"}
+        assert layout["score"] == [*before["layout"]["score"], None, {"collapsed": True}]
+        assert layout["reflex"][3] == {"colour": "purple"}
         assert page.workflow["nodes"] == before["nodes"]
+        page.until("editor.board.wireSources.includes('console')")  # its wire is still there
         watched = page.frames("console")
         page.frames("console", at_least=watched + 5)
         page.deselect()
@@ -57,15 +58,16 @@ def test_looks_are_given_with_the_keyboard_and_leave_the_run_and_its_hash_alone(
         assert page.ask("session.run.said") == []
         page.save_as(f"looks {theme}")
         saved = load_workflow(data / "workflows" / f"looks {theme}.json")
-        shipped = load_workflow(bundled_dir("workflows") / "airstriker_pixels.json")
+        shipped = load_workflow(bundled_dir("workflows") / "airstriker.json")
         assert not saved.faults
         assert saved.hash({}) == shipped.with_run(saved.run).hash({})
-        page.select("small")
+        page.select("score")
         page.press("c")
-        assert page.workflow["layout"]["small"] == before["layout"]["small"]
-        page.press("Control+z")
-        page.press("Control+z")
-        page.press("Control+z")
+        assert page.workflow["layout"]["score"] == before["layout"]["score"]
+        page.press("Shift+ArrowRight")
+        page.until("editor.board.wireSources.includes('console')")
+        for _ in range(4):
+            page.press("Control+z")
         assert page.workflow["layout"] == before["layout"]
         assert page.troubles == []
 

@@ -142,14 +142,13 @@ export class Board {
     const selected = new Set(this.selection);
     const used = this.#usedOutputs(workflow);
     const usedBefore = before ? this.#usedOutputs(before) : new Map<string, string[]>();
-    const linksChanged = before === null || before.nodes !== workflow.nodes;
+    let linksChanged = before === null || before.nodes !== workflow.nodes;
     for (const [name, node] of [...this.#nodes]) {
       if (Object.hasOwn(workflow.nodes, name)) continue;
       this.#clearLinks();
       this.#graph.remove(node);
       this.#nodes.delete(name);
     }
-    if (linksChanged) this.#clearLinks();
     let unplaced = 0;
     for (const [name, entry] of Object.entries(workflow.nodes)) {
       const node = this.#nodes.get(name) ?? this.#addNode(name);
@@ -161,14 +160,19 @@ export class Board {
         node.givenWidth === position?.width &&
         same(node.look, look) &&
         same(used.get(name), usedBefore.get(name));
-      if (!isSame)
+      if (!isSame) {
         node.update(entry, catalog.find(entry.type), position?.width, used.get(name) ?? [], look);
+        linksChanged = true; // its sockets are new ones
+      }
       const at =
         position?.at ??
         ([80 + (unplaced % 5) * 260, 80 + Math.floor(unplaced++ / 5) * 220] as Point);
       node.pos = [at[0], at[1]];
     }
-    if (linksChanged) this.#addLinks(workflow);
+    if (linksChanged) {
+      this.#clearLinks();
+      this.#addLinks(workflow);
+    }
     this.#showGroups(workflow);
     this.select([...selected].filter((id) => this.#nodes.has(id)));
     this.redraw();

@@ -207,7 +207,7 @@ export class Panel {
     }
     list.addEventListener("keydown", (event) => this.#listKey(event, list));
     const hadFocus = this.#body.contains(document.activeElement)
-      ? (document.activeElement as HTMLElement).dataset.id
+      ? keyOf(document.activeElement as HTMLElement)
       : undefined;
     const empty = list.children.length ? null : h("p", { class: "empty" }, "No nodes yet.");
     this.#fill(
@@ -224,7 +224,7 @@ export class Panel {
     this.#markSelected();
     const chosen = hadFocus ?? editor.selection[0];
     const items = [...list.children] as HTMLElement[];
-    const focusable = items.find((item) => item.dataset.id === chosen) ?? items[0];
+    const focusable = items.find((item) => keyOf(item) === chosen) ?? items[0];
     if (focusable) focusable.tabIndex = 0;
     if (hadFocus) focusable?.focus();
   }
@@ -421,6 +421,9 @@ export class Panel {
     this.#runList.update(current, earlier, this.session.run?.id);
   }
 }
+
+/** Return what tells an item of the list of nodes from the others. Ids of nodes have no spaces. */
+const keyOf = ({ dataset }: HTMLElement): string => dataset.id ?? `group ${dataset.group}`;
 
 /** Return true if a run's workflow has the same nodes, so that its pictures and times can be shown here. */
 function hasSameNodes(workflow: JsonObject, { nodes }: Workflow): boolean {
