@@ -10,12 +10,14 @@ import { api, type BrainInfo, faultText } from "./api";
 import { type Command, listenForKeys } from "./editor/commands";
 import { Editor, type EditorCallbacks } from "./editor/editor";
 import { Files } from "./editor/files";
+import { OwnKeys } from "./editor/own_keys";
 import { Pictures } from "./editor/pictures";
 import { Session } from "./editor/session";
 import { StartPictures } from "./editor/start_pictures";
 import { Catalog } from "./model/catalog";
 import { makeCommands } from "./ui/actions";
 import { budgetBar } from "./ui/budget_bar";
+import { openCommands } from "./ui/command_palette";
 import { button, h, icon } from "./ui/dom";
 import { watchDrops } from "./ui/drops";
 import { openGallery } from "./ui/gallery";
@@ -80,7 +82,9 @@ async function start(): Promise<void> {
     editor.board.retheme();
     inspector.render(true);
   };
-  commands = makeCommands(editor, session, files, {
+  const ownKeys = new OwnKeys(localStorage);
+  const bound = makeCommands(editor, session, files, {
+    commands: () => openCommands(commands, ownKeys),
     help: () => openHelp(commands),
     theme,
     panel,
@@ -93,6 +97,7 @@ async function start(): Promise<void> {
       openPalette(editor, null, client, null);
     },
   });
+  commands = ownKeys.bind(bound);
   listenForKeys(commands);
   toolbar(element("bar"), editor, session, files, {
     help: () => openHelp(commands),

@@ -17,6 +17,8 @@ export interface CommandContext {
   theme(): void;
   gallery(): void;
   palette(): void;
+  /** Open the list of all commands. */
+  commands(): void;
   /** Show or hide the values of the selected node. */
   values(): void;
   readonly panel: Panel;
@@ -276,6 +278,13 @@ export function makeCommands(
       section: "View",
       keys: ["t"],
       run: () => session.toggleView("budgets"),
+    },
+    {
+      name: "All commands",
+      section: "View",
+      keys: ["Mod+k"],
+      whileTyping: true,
+      run: context.commands,
     },
     { name: "Dark or light", section: "View", keys: ["Shift+t"], run: context.theme },
     { name: "Keys and help", section: "View", keys: ["?"], run: context.help },

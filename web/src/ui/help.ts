@@ -19,6 +19,8 @@ const GESTURES: readonly (readonly [string, string])[] = [
   ["Open what somebody sent", "drop the .json, .zip, .png or .mp4 file on the page"],
 ];
 
+const ALL_COMMANDS = `${keyText("Mod+k")} finds every command by its name, and F2 there gives it other keys.`;
+
 const COLUMNS = [
   ["Run", "Files", "Edit"],
   ["Nodes", "View"],
@@ -49,6 +51,7 @@ export function openHelp(commands: readonly Command[]): void {
   void openDialog(
     "Keys and gestures",
     [
+      h("p", { class: "muted" }, ALL_COMMANDS),
       h(
         "div",
         { class: "help" },
