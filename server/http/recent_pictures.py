@@ -7,6 +7,7 @@ import threading
 import zlib
 from collections import deque
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -88,7 +89,7 @@ def _size(shown: _Shown) -> tuple[int, int]:
 def _timed(pictures: list[_Shown], frame_rate: float) -> Iterator[tuple[_Shown, int]]:
     """Yield each picture, and the number of frames in the clip up to its end."""
     seconds = 0.0
-    for shown, following in zip(pictures, pictures[1:], strict=False):
+    for shown, following in pairwise(pictures):
         seconds += min(following.when - shown.when, _LONGEST_GAP)
         yield shown, round(seconds * frame_rate)
     yield pictures[-1], round(seconds * frame_rate) + 1

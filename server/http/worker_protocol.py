@@ -17,12 +17,12 @@ WorkerCommand = Literal[
     "input", "quit",
 ]  # fmt: skip
 """To a worker. play: a RunRequest; watch: a Watch; want: a node whose next frame may be sent; edit:
-number and workflow; save_state: number, node and name; clip: number; input: a register that is outside and what a
-page sent to it; quit: finish the run and exit."""
+number and workflow; save_state: number, node and name; clip: number; input: a register that is
+outside and what a page sent to it; quit: finish the run and exit."""
 WorkerEvent = Literal["ready", "seen", "frame", "said", "answer", "spent", "over"]
 """To the server. seen: changes of a run's state; frame: node, number, message; said: node or
-None, text; answer: of an edit, a save state or a clip, by its number; spent: this worker can play no
-other run; over: an Outcome."""
+None, text; answer: of an edit, a save state or a clip, by its number; spent: this worker can
+play no other run; over: an Outcome."""
 
 
 CLIP: Final = "clip.mp4"

@@ -153,7 +153,9 @@ class WorkflowFiles:
         data = await read_body(request)
         if len(data) > _PICTURE_LIMIT:
             raise RequestError(
-                413, "too_large", f"a picture may have {_PICTURE_LIMIT >> 20} MiB, found {len(data)} bytes"
+                413,
+                "too_large",
+                f"the picture has more than {_PICTURE_LIMIT >> 20} MiB",
             )
         if not data.startswith(PNG):
             raise RequestError(400, "no_png", "the picture of a workflow is no PNG")

@@ -24,7 +24,9 @@ def test_a_game_is_played_paused_and_kept_by_the_names_of_commands(
     with editor(browser, address, color_scheme=theme) as page:
         page.start_with("airstriker")
         find(page, "run")
-        expect(page.page.locator('[data-command="Stop"]')).to_have_attribute("aria-disabled", "true")
+        expect(page.page.locator('[data-command="Stop"]')).to_have_attribute(
+            "aria-disabled", "true"
+        )
         page.page.keyboard.press("Enter")
         page.frames("console", at_least=20)
         page.press("Control+k")

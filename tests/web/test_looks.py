@@ -77,7 +77,9 @@ def test_notes_are_read_changed_and_removed_in_the_list(page: EditorPage) -> Non
     note(page, "first")
     note(page, "second", "orange")
     one, other = (frame["bounds"] for frame in page.workflow["groups"])
-    assert one[1] + one[3] <= other[1] or one[0] + one[2] <= other[0] or other[0] + other[2] <= one[0]
+    assert (
+        one[1] + one[3] <= other[1] or one[0] + one[2] <= other[0] or other[0] + other[2] <= one[0]
+    )
     page.press("l")
     page.page.keyboard.press("End")
     last = page.page.get_by_role("option", name="Note Note: second")
