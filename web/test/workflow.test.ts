@@ -8,11 +8,11 @@ import { dumpJson, own, withKey } from "../src/model/json";
 import {
   EMPTY,
   links,
-  lookOf,
   type NodeEntry,
   parseWorkflow,
   positionOf,
   readGroup,
+  styleOf,
   type Workflow,
   WorkflowError,
   workflowFromJson,
@@ -198,25 +198,25 @@ describe("edits", () => {
       ["console", [80, 80]],
       ["fighter", [464, 80]],
     ] as const);
-    const red = edits.setLook(duel, where, { colour: "red" });
+    const red = edits.setStyle(duel, where, { colour: "red" });
     expect(red.nodes).toBe(duel.nodes);
     expect(red.layout).toEqual({
       ...duel.layout,
       console: [80, 80, null, { colour: "red" }],
       fighter: [464, 80, 240, { colour: "red" }],
     });
-    expect(edits.setLook(red, where, { colour: "red" })).toBe(red);
-    expect(edits.setLook(red, where, { colour: null })).toEqual(duel);
-    const both = edits.setLook(red, where, { collapsed: true });
+    expect(edits.setStyle(red, where, { colour: "red" })).toBe(red);
+    expect(edits.setStyle(red, where, { colour: null })).toEqual(duel);
+    const both = edits.setStyle(red, where, { collapsed: true });
     const moved = edits.moveNodes(both, new Map([["fighter", { at: [8, 16], width: 240 }]]));
-    const look = { colour: "red", collapsed: true };
-    expect(moved.layout!.fighter).toEqual([8, 16, 240, look]);
-    expect(lookOf(edits.renameNode(moved, "fighter", "mine"), "mine")).toEqual(look);
+    const style = { colour: "red", collapsed: true };
+    expect(moved.layout!.fighter).toEqual([8, 16, 240, style]);
+    expect(styleOf(edits.renameNode(moved, "fighter", "mine"), "mine")).toEqual(style);
     const clip = parseClipboard(copyNodes(moved, ["fighter"]))!;
     const pasted = pasteNodes(duel, clip, [40, 48]).workflow;
-    expect(pasted.layout!.fighter_2).toEqual([40, 48, 240, look]);
+    expect(pasted.layout!.fighter_2).toEqual([40, 48, 240, style]);
     const odd = { ...duel, layout: { fighter: [1, 2, "x", { colour: "pink", collapsed: 1 }] } };
-    expect(lookOf(odd as Workflow, "fighter")).toEqual({ colour: null, collapsed: false });
+    expect(styleOf(odd as Workflow, "fighter")).toEqual({ colour: null, collapsed: false });
   });
 
   test("mute and run again leave no trace", () => {

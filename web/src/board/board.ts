@@ -20,13 +20,13 @@ import {
   groupsOf,
   isWithin,
   links,
-  lookOf,
   modeOf,
   nameOf,
   overlap,
   positionOf,
   readGroup,
   sources,
+  styleOf,
   typeName,
 } from "../model/workflow";
 import { BoardCanvas, draggedLinkOf, point } from "./canvas";
@@ -153,15 +153,15 @@ export class Board {
     for (const [name, entry] of Object.entries(workflow.nodes)) {
       const node = this.#nodes.get(name) ?? this.#addNode(name);
       const position = positionOf(workflow, name);
-      const look = lookOf(workflow, name);
+      const style = styleOf(workflow, name);
       const isSame =
         before &&
         node.entry === entry &&
         node.givenWidth === position?.width &&
-        same(node.look, look) &&
+        same(node.style, style) &&
         same(used.get(name), usedBefore.get(name));
       if (!isSame) {
-        node.update(entry, catalog.find(entry.type), position?.width, used.get(name) ?? [], look);
+        node.update(entry, catalog.find(entry.type), position?.width, used.get(name) ?? [], style);
         linksChanged = true; // its sockets are new ones
       }
       const at =
@@ -329,7 +329,7 @@ export class Board {
       title,
       subtitle: type,
       unknown: nodeType === undefined,
-      colour: node.look.colour,
+      colour: node.style.colour,
       mode: modeOf(entry),
       selected: node.selected === true && !this.#isPainting,
       state: run?.state ?? null,

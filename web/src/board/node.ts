@@ -7,7 +7,7 @@ import { type NodeAppearance, paintGroup } from "../canvas/paint";
 import { HEADER, type NodeShape, type Port, ROW, shapeOf } from "../canvas/shape";
 import type { Theme } from "../canvas/theme";
 import type { NodeType } from "../model/catalog";
-import type { Box, Group, Look, NodeEntry, Point } from "../model/workflow";
+import type { Box, Group, NodeEntry, NodeStyle, Point } from "../model/workflow";
 import type { BoardEvents } from "./events";
 
 const GRID = 8;
@@ -26,7 +26,7 @@ export class BoardNode extends LGraphNode {
   parts!: NodeShape;
   givenWidth: number | undefined;
   used: readonly string[] = [];
-  look: Look = { colour: null, collapsed: false };
+  style: NodeStyle = { colour: null, collapsed: false };
 
   constructor(readonly name: string) {
     super(name, "node");
@@ -38,13 +38,13 @@ export class BoardNode extends LGraphNode {
     nodeType: NodeType | undefined,
     width: number | undefined,
     used: readonly string[],
-    look: Look,
+    style: NodeStyle,
   ): void {
     this.entry = entry;
     this.nodeType = nodeType;
     this.givenWidth = width;
     this.used = used;
-    this.look = look;
+    this.style = style;
     this.reshape();
     const slot = (port: Port) => ({
       name: port.name,
@@ -58,8 +58,8 @@ export class BoardNode extends LGraphNode {
   }
 
   reshape(): void {
-    const { entry, nodeType, givenWidth, used, look } = this;
-    this.parts = shapeOf(entry, nodeType, givenWidth, used, look.collapsed);
+    const { entry, nodeType, givenWidth, used, style } = this;
+    this.parts = shapeOf(entry, nodeType, givenWidth, used, style.collapsed);
     this.size = [this.parts.width, this.parts.height];
   }
 

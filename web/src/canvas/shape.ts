@@ -15,10 +15,10 @@ import {
   type Box,
   brainFile,
   linkedInputs,
-  lookOf,
   type NodeEntry,
   positionOf,
   sources,
+  styleOf,
   WHEN,
   type Workflow,
 } from "../model/workflow";
@@ -220,7 +220,7 @@ function widgetRows(entry: NodeEntry, type: NodeType | undefined, top: number): 
 export const boxesOf = (workflow: Workflow, catalog: Catalog): Box[] =>
   Object.entries(workflow.nodes).map(([id, entry]) => {
     const position = positionOf(workflow, id);
-    const { collapsed } = lookOf(workflow, id);
+    const { collapsed } = styleOf(workflow, id);
     const type = catalog.find(entry.type);
     const { width, height } = shapeOf(entry, type, position?.width, [], collapsed);
     return [...(position?.at ?? ([0, 0] as const)), width, height];

@@ -22,9 +22,9 @@ import type {
   Colour,
   Group,
   Link,
-  Look,
   Mode,
   NodeEntry,
+  NodeStyle,
   Point,
   SocketRef,
   Workflow,
@@ -35,11 +35,11 @@ import {
   EMPTY,
   groupsOf,
   links,
-  lookOf,
   modeOf,
   nameOf,
   readGroup,
   sources,
+  styleOf,
   typeName,
 } from "../model/workflow";
 import { clearMessages, showMessage } from "../ui/overlay";
@@ -548,20 +548,20 @@ export class Editor {
 
   /** Collapse nodes to their headers; if all of them are, expand them. */
   toggleCollapsed(): void {
-    const collapsed = !this.selection.every((id) => lookOf(this.workflow, id).collapsed);
-    this.#setLook({ collapsed });
+    const collapsed = !this.selection.every((id) => styleOf(this.workflow, id).collapsed);
+    this.#setStyle({ collapsed });
   }
 
   /** Give the selected nodes and groups a colour, or none. */
   setColour(colour: Colour | null): void {
     const before = this.workflow;
-    let next = edits.setLook(before, this.#selectedPositions, { colour });
+    let next = edits.setStyle(before, this.#selectedPositions, { colour });
     for (const index of this.board.selectedGroups) next = edits.editGroup(next, index, { colour });
     this.document.commit(next);
   }
 
-  #setLook(change: Partial<Look>): void {
-    this.document.commit(edits.setLook(this.workflow, this.#selectedPositions, change));
+  #setStyle(change: Partial<NodeStyle>): void {
+    this.document.commit(edits.setStyle(this.workflow, this.#selectedPositions, change));
   }
 
   get #selectedPositions(): ReadonlyMap<string, Point> {

@@ -6,9 +6,9 @@ import type { Box, NodeEntry, Point, Workflow } from "./workflow";
 import {
   formatSocketRef,
   linkedInputs,
-  lookOf,
   positionOf,
   sources,
+  styleOf,
   WHEN,
   WorkflowError,
   workflowFromJson,
@@ -76,7 +76,7 @@ export function pasteNodes(
       [names.get(id)!]: layoutEntry(
         [x - left + at[0], y - top + at[1]],
         position?.width,
-        lookOf(clip, id),
+        styleOf(clip, id),
       ),
     });
   }

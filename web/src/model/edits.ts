@@ -5,9 +5,9 @@ import type {
   Box,
   Group,
   Link,
-  Look,
   Mode,
   NodeEntry,
+  NodeStyle,
   Point,
   SocketRef,
   Workflow,
@@ -16,10 +16,10 @@ import {
   formatSocketRef,
   groupsOf,
   linkedInputs,
-  lookOf,
   positionOf,
   readGroup,
   sources,
+  styleOf,
   typeName,
   WHEN,
 } from "./workflow";
@@ -223,38 +223,38 @@ export function moveNodes(
   let layout = workflow.layout ?? {};
   for (const [id, { at, width }] of positions) {
     const before = positionOf(workflow, id);
-    const look = lookOf(workflow, id);
-    const value = layoutEntry(at, width, look);
-    if (before && same(layoutEntry(before.at, before.width, look), value)) continue;
+    const style = styleOf(workflow, id);
+    const value = layoutEntry(at, width, style);
+    if (before && same(layoutEntry(before.at, before.width, style), value)) continue;
     layout = withKey(layout, id, value);
   }
   return layout === workflow.layout ? workflow : { ...workflow, layout };
 }
 
-/** Change the looks of nodes, whose positions are given because the file may have none. */
-export function setLook(
+/** Change the styles of nodes, whose positions are given because the file may have none. */
+export function setStyle(
   workflow: Workflow,
   positions: ReadonlyMap<string, Point>,
-  change: Partial<Look>,
+  change: Partial<NodeStyle>,
 ): Workflow {
   let layout = workflow.layout ?? {};
   for (const [id, at] of positions) {
-    const look = { ...lookOf(workflow, id), ...change };
-    layout = withKey(layout, id, layoutEntry(at, positionOf(workflow, id)?.width, look));
+    const style = { ...styleOf(workflow, id), ...change };
+    layout = withKey(layout, id, layoutEntry(at, positionOf(workflow, id)?.width, style));
   }
   return same(layout, workflow.layout) ? workflow : { ...workflow, layout };
 }
 
-/** Return a node's entry in the layout: x, y, its width if it was set, and its look if it has one. */
+/** Return a node's entry in the layout: x, y, its width if it was set, and its style if it has one. */
 export function layoutEntry(
   at: readonly number[],
   width: number | undefined,
-  { colour, collapsed }: Look,
+  { colour, collapsed }: NodeStyle,
 ): Json[] {
   const [x, y] = rounded(at) as [number, number];
   if (colour || collapsed) {
-    const look = { ...(colour ? { colour } : {}), ...(collapsed ? { collapsed } : {}) };
-    return [x, y, width === undefined ? null : Math.round(width), look];
+    const style = { ...(colour ? { colour } : {}), ...(collapsed ? { collapsed } : {}) };
+    return [x, y, width === undefined ? null : Math.round(width), style];
   }
   return width === undefined ? [x, y] : [x, y, Math.round(width)];
 }

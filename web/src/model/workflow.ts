@@ -35,7 +35,7 @@ export interface Group {
 }
 
 /** How a node looks. It is kept beside its position, so it changes nothing of what is run. */
-export interface Look {
+export interface NodeStyle {
   readonly colour: Colour | null;
   readonly collapsed: boolean;
 }
@@ -186,11 +186,11 @@ export function positionOf(workflow: Workflow, id: string): { at: Point; width?:
 const readColour = (value: Json | undefined): Colour | null =>
   COLOURS.find((colour) => colour === value) ?? null;
 
-/** Return the look of a node: the fourth entry of its position. */
-export function lookOf(workflow: Workflow, id: string): Look {
+/** Return the style of a node: the fourth entry of its position. */
+export function styleOf(workflow: Workflow, id: string): NodeStyle {
   const position = isObject(workflow.layout) ? own(workflow.layout, id) : undefined;
-  const look = Array.isArray(position) && isObject(position[3]) ? position[3] : {};
-  return { colour: readColour(look.colour), collapsed: look.collapsed === true };
+  const style = Array.isArray(position) && isObject(position[3]) ? position[3] : {};
+  return { colour: readColour(style.colour), collapsed: style.collapsed === true };
 }
 
 /** The entries of `groups`, unchecked. */

@@ -5,7 +5,7 @@ import type { MenuTarget } from "../board/events";
 import { type Command, keyText, toMenuItem } from "../editor/commands";
 import type { Editor } from "../editor/editor";
 import { isObject, own } from "../model/json";
-import { type Box, brainFile, lookOf, modeOf, type Point } from "../model/workflow";
+import { type Box, brainFile, modeOf, type Point, styleOf } from "../model/workflow";
 import { pasteByMenu } from "./actions";
 import { colourMenu } from "./colour_menu";
 import { control } from "./controls";
@@ -61,7 +61,7 @@ function nodeItems(
   id: string,
   client: Point,
 ): (MenuItem | null)[] {
-  const { collapsed } = lookOf(editor.workflow, id);
+  const { collapsed } = styleOf(editor.workflow, id);
   const entry = editor.entry(id)!;
   const isRegister = editor.typeOf(id)?.register === true;
   const mode = modeOf(entry);
