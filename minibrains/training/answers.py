@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.nn import functional
@@ -23,6 +25,8 @@ from transformers import (
     TrainerCallback,
     TrainingArguments,
 )
+
+from minibrains.host import Host
 
 WEIGHTS: Final = "learner.safetensors"
 """The file of a checkpoint with everything that learns, beside those of transformers."""
@@ -132,8 +136,8 @@ class AnswerTraining:
 
     folder: Path
     """The folder for checkpoints."""
-    steps: int
-    """Number of steps of the optimizer."""
+    epochs: int
+    """How often each sample is shown."""
     batch: int
     """Number of samples that are computed at once."""
     accumulate: int
@@ -145,6 +149,46 @@ class AnswerTraining:
     bf16: bool
     seed: int
     device: str
+
+    def steps(self, samples: int) -> int:
+        """Return the number of steps of the optimizer for so many samples.
+
+        In each epoch those are left out that do not fill a batch, and its last step may be of fewer
+        batches.
+        """
+        return self.epochs * ceil(samples // self.batch / self.accumulate)
+
+
+class Interval(TrainerCallback):  # type: ignore[misc]
+    """Stops transformers' Trainer after some steps, with a validation and a checkpoint."""
+
+    def __init__(self, host: Host, every: int, keep: Callable[[int], None]) -> None:
+        """Prepare a training.
+
+        Args:
+            host: Is told of the progress, and may want to stop earlier: then there is a checkpoint
+                without a validation.
+            every: The number of steps from one checkpoint to the next.
+            keep: Is told the step of each checkpoint.
+        """
+        self._host, self._every, self._keep = host, every, keep
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+        """Stop if a checkpoint is due."""
+        due = state.global_step % self._every == 0 or state.global_step == state.max_steps
+        if due:
+            control.should_evaluate = True
+        if due or self._host.stopping:
+            control.should_save = control.should_training_stop = True
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any, **others: Any) -> None:
+        """Show the progress."""
+        if "loss" in logs:
+            self._host.progress(state.global_step, state.max_steps, f"loss {logs['loss']:.3f}")
+
+    def on_save(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+        """Keep the checkpoint."""
+        self._keep(state.global_step)
 
 
 class AnswerTrainer(Trainer):  # type: ignore[misc]
@@ -172,16 +216,17 @@ class AnswerTrainer(Trainer):  # type: ignore[misc]
             callback: Is told of each step, and says when to validate, to save and to stop.
             not_finite: Makes the error for a step, its loss and its batch.
         """
+        steps = config.steps(len(samples[0]))
         arguments = TrainingArguments(
             output_dir=str(config.folder),
-            max_steps=config.steps,
+            max_steps=steps,
             per_device_train_batch_size=config.batch,
             per_device_eval_batch_size=max(config.batch, 64),
             gradient_accumulation_steps=config.accumulate,
             learning_rate=config.rate,
             weight_decay=config.decay,
             lr_scheduler_type="cosine",
-            warmup_steps=config.steps // 10,
+            warmup_steps=steps // 10,
             optim="adamw_torch",
             bf16=config.bf16,
             seed=config.seed,
@@ -226,6 +271,13 @@ class AnswerTrainer(Trainer):  # type: ignore[misc]
             logs["agreement"] = learner.right / max(learner.seen, 1)
         learner.right = learner.seen = 0
         super().log(logs, *others, **named)
+
+    def _save_checkpoint(self, *arguments: Any, **named: Any) -> None:
+        """Write a checkpoint. Raises OSError, whatever the libraries raise for a full disk."""
+        try:
+            super()._save_checkpoint(*arguments, **named)
+        except (SafetensorError, RuntimeError) as error:
+            raise OSError(" ".join(str(error).split())) from None
 
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
         folder = Path(output_dir or self.args.output_dir)
