@@ -183,6 +183,20 @@ AdapterLink = Annotated[Adapter, Socket("adapter", "sha256[base_sha256]")]
 """An adapter for whichever model the LoRALoader's brain was made for."""
 
 
+OwnAdapter = Annotated[Adapter, Socket("adapter", "sha256[brain]")]
+"""An adapter that was made for the node's own brain."""
+
+
+def check_base(model: BrainRef, adapter: Adapter) -> None:
+    """Raise BrainError if an adapter is for another model; names both."""
+    if adapter.base_sha256 != model.sha256:
+        raise BrainError(
+            f"{adapter.ref.file} is an adapter for the model {adapter.base!r} "
+            f"({adapter.base_sha256[:12]}), and this one is {title_of(model)!r} "
+            f"({model.sha256[:12]})"
+        )
+
+
 class LoRALoader(Node, category="language"):
     """Deliver a reference to an adapter that changes a model.
 

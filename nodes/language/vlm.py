@@ -9,7 +9,6 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 from minibrains import (
     ABSENT,
     Absent,
-    BrainError,
     ColorFrame,
     Host,
     MinibrainsError,
@@ -22,11 +21,9 @@ from minibrains import (
 from minibrains.loading import BrainRef
 from minibrains.torch_node import compute_on_one_thread
 from nodes.language.asking import Pretrained
-from nodes.language.lora import Adapter, merged
-from nodes.language.pretrained import VLMBrain, load_pretrained, title_of
+from nodes.language.lora import Adapter, OwnAdapter, check_base, merged
+from nodes.language.pretrained import VLMBrain, load_pretrained
 
-OwnAdapter = Annotated[Adapter, Socket("adapter", "sha256[brain]")]
-"""An adapter that was made for the node's own brain."""
 Probabilities = Annotated[Mapping[str, float], Socket("probabilities")]
 """The probability of each answer, 0 to 1; they sum to 1."""
 
@@ -129,12 +126,7 @@ class VLMStrategist(
         if not adapters:
             return self._plain.model
         for adapter in adapters:
-            if adapter.base_sha256 != self._ref.sha256:
-                mine, its = title_of(self._ref), f"{adapter.base!r} ({adapter.base_sha256[:12]})"
-                raise BrainError(
-                    f"{adapter.ref.file} is an adapter for the model {its}, "
-                    f"and this one is {mine!r} ({self._ref.sha256[:12]})"
-                )
+            check_base(self._ref, adapter)
         refs = [(adapter.ref, adapter.weight) for adapter in adapters]
         ref = replace(self._ref, adapters=tuple(refs))
         return self._host.load(ref, "nodes.language.lora", self._merged)

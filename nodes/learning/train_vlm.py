@@ -160,6 +160,7 @@ class VLMTraining(Register, category="learning", abstract=True):
         self._events = curves.Events(self._folder / "events")
 
     def reset(self, episode: Episode) -> None:
+        self._trainer, self._saved = None, -1
         self.now = NOTHING_YET
 
     def emit(self) -> Learning:
