@@ -153,10 +153,9 @@ class AnswerTraining:
     def steps(self, samples: int) -> int:
         """Return the number of steps of the optimizer for so many samples.
 
-        In each epoch those are left out that do not fill a batch, and its last step may be of fewer
-        batches.
+        The last step of each epoch may be of fewer batches, and its last batch of fewer samples.
         """
-        return self.epochs * ceil(samples // self.batch / self.accumulate)
+        return self.epochs * ceil(ceil(samples / self.batch) / self.accumulate)
 
 
 class Interval(TrainerCallback):  # type: ignore[misc]
@@ -236,7 +235,6 @@ class AnswerTrainer(Trainer):  # type: ignore[misc]
             logging_nan_inf_filter=False,
             save_strategy="no",
             save_total_limit=2,
-            dataloader_drop_last=True,
             dataloader_pin_memory=False,
             remove_unused_columns=False,
             label_names=["labels"],

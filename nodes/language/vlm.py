@@ -44,6 +44,7 @@ class Answer(NamedTuple):
     tokens: Number
     confidence: Number | Absent
     probabilities: Probabilities | Absent
+    second: Text | Absent = ABSENT
 
 
 class VLMStrategist(
@@ -59,6 +60,7 @@ class VLMStrategist(
     tokens:    the number of tokens of picture and prompt
     confidence:     of the chosen answer, 0 to 1; only when choosing
     probabilities:  of all answers it could choose from; only when choosing
+    second:         the second most probable answer; only when choosing, from two answers on
     "choose" takes one pass through the model; "generate" takes one more for each token, always the
     most probable one. With `"on_error": "fallback"` a run goes on when it fails or exceeds its
     `"timeout"`: the answer is then an empty text.
@@ -108,8 +110,9 @@ class VLMStrategist(
                 shares = dict(
                     zip(self.brain.answers, torch.softmax(logits, 0).tolist(), strict=True)
                 )
-                best = max(shares, key=shares.__getitem__)
-                return Answer(best, asked, shares[best], shares)
+                best, *others = sorted(shares, key=shares.__getitem__, reverse=True)
+                second = others[0] if others else ABSENT
+                return Answer(best, asked, shares[best], shares, second)
             tokens = model.generate(**inputs, **GREEDY, max_new_tokens=self.most)[0, asked:]
             return Answer(
                 self._plain.processor.decode(tokens, skip_special_tokens=True),

@@ -248,11 +248,6 @@ class VLMTraining(Register, category="learning", abstract=True):
         assert self._data is not None
         config = self._settings()
         self._steps = config.steps(len(self._data.training))
-        if not self._steps:
-            raise DataError(
-                f"the data set {self.data} has {len(self._data.training)} samples to learn from; "
-                f"expected at least a batch, which is {config.batch}: collect more"
-            )
         samples = (self._data.training, self._data.validation.thinned(self.validation_samples))
         interval = Interval(self._host, self.checkpoint, self._keep)
         return AnswerTrainer(learner, config, samples, reader, interval, NotFiniteError)

