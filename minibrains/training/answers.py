@@ -6,7 +6,8 @@ Nodes that train such models are in `nodes/learning/train_vlm.py`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -26,6 +27,7 @@ from transformers import (
     TrainingArguments,
 )
 
+from minibrains.errors import MinibrainsError, describe_error
 from minibrains.host import Host
 
 WEIGHTS: Final = "learner.safetensors"
@@ -284,13 +286,30 @@ class AnswerTrainer(Trainer):  # type: ignore[misc]
         save_file(learned, folder / WEIGHTS)
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
-        found = load_file(Path(resume_from_checkpoint) / WEIGHTS)
-        learned = self.model.learned()
-        if found.keys() != learned.keys():
-            raise ValueError("it is of another model")
-        with torch.no_grad():
-            for name, parameter in learned.items():
+        with _reading(resume_from_checkpoint), torch.no_grad():
+            found = load_file(Path(resume_from_checkpoint) / WEIGHTS)
+            for name, parameter in self.model.learned().items():
                 parameter.copy_(found[name])
+
+    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        with _reading(checkpoint):
+            super()._load_optimizer_and_scheduler(checkpoint)
+
+    def _load_rng_state(self, checkpoint: str | None) -> None:
+        with _reading(checkpoint):
+            super()._load_rng_state(checkpoint)
+
+
+@contextmanager
+def _reading(checkpoint: str | None) -> Iterator[None]:
+    """Turn whatever is raised for a damaged checkpoint into a MinibrainsError."""
+    try:
+        yield
+    except Exception as error:
+        raise MinibrainsError(
+            f"{checkpoint} cannot be read, so the training cannot go on: {describe_error(error)}; "
+            "choose another name, or remove its folder"
+        ) from None
 
 
 def _flat(inputs: Mapping[str, Any]) -> dict[str, torch.Tensor]:

@@ -222,9 +222,8 @@ class VLMTraining(Register, category="learning", abstract=True):
         targets = data.training.targets
         reader = BatchReader(asked, data.answers, targets.mean(axis=0), targets.std(axis=0) + 1e-3)
         self._trainer = self._make_trainer(self._make_learner(asked, data, reader), reader)
-        latest = self._latest()
-        if latest is not None:
-            self._saved = latest["step"]
+        if (self._folder / LATEST).exists():
+            self._resume(self._trainer)
             self._host.say(f"the training {self.name} goes on after step {self._saved}")
         self._events.begin(max(self._saved, 0))
 
@@ -252,36 +251,36 @@ class VLMTraining(Register, category="learning", abstract=True):
         interval = Interval(self._host, self.checkpoint, self._keep)
         return AnswerTrainer(learner, config, samples, reader, interval, NotFiniteError)
 
-    def _latest(self) -> dict[str, Any] | None:
-        """Return what is known of the last checkpoint. Raises MinibrainsError if it cannot be read,
-        or is of another training.
+    def _resume(self, trainer: AnswerTrainer) -> None:
+        """Find the last checkpoint and its curves; the rest is read when the training goes on.
+
+        Raises MinibrainsError if it is of another training, or cannot be read.
         """
+        from transformers import TrainerState
+
         path = self._folder / LATEST
-        if not path.exists():
-            return None
         try:
-            latest: dict[str, Any] = json.loads(path.read_bytes())
+            latest = json.loads(path.read_bytes())
             check_same(latest["about"], self._about)
-            self._checkpoint(latest["step"], must_exist=True)
+            self._saved = latest["step"]
+            trainer.state = TrainerState.load_from_json(str(self._checkpoint / _STATE))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise MinibrainsError(
                 f"{path} cannot be read, so the training cannot go on: {error}; "
                 "choose another name, or remove its folder"
             ) from None
-        return latest
 
-    def _checkpoint(self, step: int, must_exist: bool = False) -> Path:
-        path = self._folder / f"checkpoint-{step}"
-        if must_exist and not (path / _STATE).is_file():
-            raise ValueError(f"{path / _STATE} is missing")
-        return path
+    @property
+    def _checkpoint(self) -> Path:
+        """The folder of the last checkpoint."""
+        return self._folder / f"checkpoint-{self._saved}"
 
     # -- learning
 
     def _learn(self, trainer: AnswerTrainer) -> None:
         """Learn until the next checkpoint, from the last one on."""
-        if not self._is_over(trainer):
-            resumed = str(self._checkpoint(self._saved)) if self._saved >= 0 else None
+        if not self._is_over():
+            resumed = str(self._checkpoint) if self._saved >= 0 else None
             try:
                 with writing(self._folder, self._saved):
                     trainer.train(resume_from_checkpoint=resumed)
@@ -294,20 +293,15 @@ class VLMTraining(Register, category="learning", abstract=True):
             except BaseException:
                 self._trainer = None  # the next tick begins at the last checkpoint
                 raise
-        finished = self._is_over(trainer)
+        finished = self._is_over()
         if finished:
             self._finish()
         self._show(finished)
 
-    def _is_over(self, trainer: AnswerTrainer) -> bool:
+    def _is_over(self) -> bool:
         """Return whether all steps are done, or nothing has got better for long."""
-        if self._saved >= 0 and trainer.state.global_step < self._saved:
-            from transformers import TrainerState
-
-            trainer.state = TrainerState.load_from_json(str(self._checkpoint(self._saved) / _STATE))
-        since = 0
-        if self._history(VALIDATIONS)["step"]:
-            since = len(self._history(VALIDATIONS)["step"]) - 1 - self._best()
+        validations = len(self._history(VALIDATIONS)["step"])
+        since = validations - 1 - self._best() if validations else 0
         return self._saved >= self._steps or 0 < self.stop_after <= since
 
     def _keep(self, step: int) -> None:

@@ -229,6 +229,17 @@ def test_another_training_of_the_same_name_is_refused(
         _train(_base(model, epochs=1), tmp_path)
 
 
+@pytest.mark.parametrize("file", ["learner.safetensors", "optimizer.pt", "trainer_state.json"])
+def test_a_damaged_checkpoint_is_named(
+    file: str, model: VLMBrain, tmp_path: Path, home: Path
+) -> None:
+    write_pictures(4)
+    _train(_base(model, epochs=1), tmp_path, stop=2)
+    (home / "training/small/checkpoint-2" / file).write_bytes(b"{")
+    with pytest.raises(MinibrainsError, match=r"cannot be read, so the training cannot go on"):
+        _train(_base(model, epochs=1), tmp_path)
+
+
 def test_what_cannot_be_learned_from_is_refused(model: VLMBrain, tmp_path: Path) -> None:
     data = write_pictures(2)
     with pytest.raises(MinibrainsError, match="expected at least one question, none empty"):
