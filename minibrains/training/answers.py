@@ -6,7 +6,7 @@ Nodes that train such models are in `nodes/learning/train_vlm.py`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import ceil
@@ -59,6 +59,9 @@ class AnswerLearner(nn.Module):
     The auxiliary variables are told from the picture's tokens alone, by a layer that no brain has:
     a small model does not learn to look from its answers alone.
     """
+
+    answers: torch.Tensor
+    """int64 [answers], the token of each answer."""
 
     def __init__(self, model: nn.Module, loss: AnswerLoss) -> None:
         """Wrap a model of transformers, or of PEFT, whose parameters that learn require gradients.
@@ -202,7 +205,7 @@ class AnswerTrainer(Trainer):  # type: ignore[misc]
         self,
         learner: AnswerLearner,
         config: AnswerTraining,
-        samples: tuple[Sequence[Any], Sequence[Any]],
+        samples: tuple[Any, Any],
         collate: Callable[[list[Any]], dict[str, Any]],
         callback: TrainerCallback,
         not_finite: Callable[[int, float, Mapping[str, np.ndarray]], Exception],
@@ -212,7 +215,7 @@ class AnswerTrainer(Trainer):  # type: ignore[misc]
         Args:
             learner: What learns.
             config: The settings.
-            samples: Those to learn from, and those to validate with.
+            samples: Those to learn from, and those to validate with; both have a length and items.
             collate: Makes a batch of samples, the arguments of `AnswerLearner.forward`.
             callback: Is told of each step, and says when to validate, to save and to stop.
             not_finite: Makes the error for a step, its loss and its batch.

@@ -356,7 +356,7 @@ class NotFiniteError(MinibrainsError):
     def save(self, path: Path) -> None:
         """Write the batch into a file that `numpy.load` reads. Raises OSError."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        np.savez_compressed(path, **self.batch)
+        np.savez_compressed(path, **self.batch)  # type: ignore[arg-type]  # none is a bool
 
     def kept_in(self, path: Path) -> MinibrainsError:
         """Return the error for people, after `save`."""

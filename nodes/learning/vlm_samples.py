@@ -64,7 +64,7 @@ class VLMSamples:
         for info in infos:
             samples = data.read(info)
             kept = np.flatnonzero(samples.actionable == 1)
-            for row in kept:
+            for row in kept.tolist():
                 self._pictures.append(samples.pictures[row])
                 _check_size(samples.path, row, samples.pictures[row], self._pictures[0])
             labels.append(samples.actions[kept])
@@ -103,7 +103,7 @@ class VLMSamples:
     def thinned(self, most: int) -> list[VLMSample]:
         """Return at most so many of the samples, evenly spread."""
         rows = np.linspace(0, len(self) - 1, min(most, len(self))).astype(int)
-        return [self[row] for row in rows]
+        return [self[row] for row in rows.tolist()]
 
 
 def _check_size(path: object, row: int, picture: bytes, first: bytes) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -321,7 +321,7 @@ def test_an_adapter_for_actions_that_the_model_cannot_answer_is_refused(
 @pytest.mark.filterwarnings("ignore:.*is_gradient_checkpointing:FutureWarning")
 @pytest.mark.parametrize("weights", ["f32", "f16"])
 def test_a_merged_model_answers_as_the_base_with_its_adapter(
-    weights: str, model: VLMBrain, tmp_path: Path, home: Path
+    weights: Literal["f32", "f16"], model: VLMBrain, tmp_path: Path, home: Path
 ) -> None:
     import torch
     from peft import LoraConfig, get_peft_model
