@@ -264,7 +264,7 @@ class AnswerTrainer(Trainer):  # type: ignore[misc]
         loss = result[0] if isinstance(result, tuple) else result
         if model.training and not torch.isfinite(loss):
             batch = {name: tensor.numpy(force=True) for name, tensor in _flat(inputs).items()}
-            raise self._not_finite(self.state.global_step + 1, float(loss), batch)
+            raise self._not_finite(self.state.global_step + 1, loss.item(), batch)
         return result
 
     def log(self, logs: dict[str, float], *others: Any, **named: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from abc import abstractmethod
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -613,7 +614,8 @@ class TrainLoRA(VLMTraining, category="learning", collects=True, terminal="finis
             lora_dropout=lora.dropout,
             target_modules=LANGUAGE_LAYERS,
         )
-        with torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # of PEFT's own question to the model
             torch.default_generator.manual_seed(self.seed)
             changed = get_peft_model(asked.model, config)
         return AnswerLearner(changed, _loss(self, asked, reader))

@@ -139,10 +139,7 @@ def test_every_checkpoint_answers(model: VLMBrain, tmp_path: Path, home: Path) -
     data = write_pictures(4)
     _train(_base(model, epochs=2), tmp_path)
     checkpoints = sorted((home / "training/small").glob("step-*.safetensors"))
-    assert [path.name for path in checkpoints] == [
-        "step-000005.safetensors",
-        "step-000012.safetensors",
-    ]
+    assert [path.stem for path in checkpoints] == ["step-000005", "step-000010", "step-000014"]
     for path in checkpoints:
         assert 0 <= _agreement(VLMBrain.load(path), data) <= 1
 
@@ -286,7 +283,7 @@ def test_an_adapter_s_training_goes_on_with_its_dropout(
     model: VLMBrain, tmp_path: Path, home: Path
 ) -> None:
     write_pictures(4)
-    settings: dict[str, Any] = {"preset": "careful", "epochs": 1, "rate": 1e-3}
+    settings: dict[str, Any] = {"preset": "careful", "batch": 0, "epochs": 1, "rate": 1e-3}
     _train(_lora(model, name="whole", **settings), tmp_path)
     _train(_lora(model, **settings), tmp_path, stop=3)
     _train(_lora(model, **settings), tmp_path)
@@ -339,7 +336,7 @@ def test_a_merged_model_answers_as_the_base_with_its_adapter(
     node = MergeLoRA(brain=model, name="one", weights=weights)
     with opened(node):
         before, after = play(node, {"adapters": [loader.tick()]}, {"adapters": [loader.tick()]})
-    assert (before.finished, after.finished) == (False, True)
+    assert (before, after) == ((False,), (True,))
 
     brain = VLMBrain.load(home / "models/vlm/one.safetensors")
     assert brain.ref is not None
