@@ -8,7 +8,7 @@ import re
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, get_type_hints
 
 from minibrains import Brain, Episode, MinibrainsError, Node, Pad, Variables, setting
 from minibrains.errors import BrainError
@@ -60,7 +60,11 @@ def read_goal(value: Mapping[str, Any]) -> Goal:
     """Read a goal from JSON. Raises ValueError, with a sentence, if it is not one."""
     if not {"talk", "until"} <= value.keys() <= {*Goal._fields}:
         raise ValueError(f"a goal has {', '.join(map(repr, value))}; expected {Goal._fields}")
-    goal = Goal(**{**value, "talk": parse_value(tuple[str, ...], value["talk"])})
+    kinds = get_type_hints(Goal)
+    fields: dict[str, Any] = {}
+    for name, found in value.items():
+        fields[name] = parse_value(kinds[name], found)
+    goal = Goal(**fields)
     if not goal.talk or goal.when not in ("", "night"):
         raise ValueError("a goal needs something to talk to, and a time that is empty or night")
     return goal
@@ -88,19 +92,48 @@ class WalkScript(Brain):
     )
 
     def check(self, where: str) -> None:
-        names = {thing for thing, _ in self.things}
+        if not all(len(thing) == 2 for thing in self.things):
+            raise BrainError(f"{where}: things are not all pairs; expected each with its area")
+        if not all(len(secret) >= 2 for secret in self.secrets):
+            raise BrainError(f"{where}: a secret has no words; expected its name and its words")
+        self._check_areas(where)
         for value in self.goals:
             try:
                 goal = read_goal(value)
             except ValueError as error:
                 raise BrainError(f"{where}: {error}") from None
-            if goal.until not in (*self.flags, *self.items):
-                raise BrainError(f"{where}: {goal.until!r} is neither a flag nor an item")
-            if goal.costs and goal.earn_in not in self.areas:
-                raise BrainError(f"{where}: there is no area {goal.earn_in!r} to earn money in")
-            for thing in goal.talk:
-                if thing not in names and not _WORD.search(thing):
-                    raise BrainError(f"{where}: there is no {thing!r} to talk to")
+            self._check_goal(where, goal)
+
+    def _check_areas(self, where: str) -> None:
+        """Raise BrainError unless everything is in an area that there is."""
+        named = {area for _, area in self.things}
+        for area, beside in self.ways.items():
+            named |= {area, *beside}
+        for rest in self.rests:
+            if rest.keys() != {"area", "x", "y"} or not isinstance(rest["area"], str):
+                raise BrainError(f"{where}: a rest has {list(rest)}; expected area, x and y")
+            named.add(rest["area"])
+        unknown = named - {*self.areas}
+        if unknown:
+            raise BrainError(f"{where}: there is no area {min(unknown)!r}")
+        if not self.ways.keys() >= {*self.areas} or not all(self.ways.values()):
+            raise BrainError(f"{where}: an area leads nowhere; expected a way for each")
+
+    def _check_goal(self, where: str, goal: Goal) -> None:
+        """Raise BrainError if a goal names what there is not."""
+        things = {thing for thing, _ in self.things}
+        secrets = {secret[0] for secret in self.secrets}
+        if goal.until not in (*self.flags, *self.items):
+            raise BrainError(f"{where}: {goal.until!r} is neither a flag nor an item")
+        if goal.costs and goal.earn_in not in self.areas:
+            raise BrainError(f"{where}: there is no area {goal.earn_in!r} to earn money in")
+        for text in (*goal.talk, goal.choose):
+            for secret, number in _WORD.findall(text):
+                if secret not in secrets or not 1 <= int(number) <= WORDS:
+                    raise BrainError(f"{where}: there is no word {number} of a secret {secret!r}")
+        for thing in goal.talk:
+            if thing not in things and not _WORD.search(thing):
+                raise BrainError(f"{where}: there is no {thing!r} to talk to")
 
 
 class Scene:
