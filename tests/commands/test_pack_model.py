@@ -157,7 +157,7 @@ def test_an_adapter_of_another_kind_is_refused(
     weights: dict[str, Any] = load_file(folder / "adapter_model.safetensors")
     save_file({**weights, "more.weight": torch.ones(2)}, folder / "adapter_model.safetensors")
     said = _said(minibrains, folder, tmp_path / "mine.safetensors")
-    assert "tensor more.weight f32[2]; expected base_model.model" in said
+    assert "tensor 'more.weight' f32[2]; expected base_model.model" in said
 
 
 def test_a_packed_adapter_changes_the_model_as_peft_does(
