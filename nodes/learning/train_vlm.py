@@ -182,6 +182,26 @@ class VLMTraining(Register, category="learning", abstract=True):
         if hasattr(self, "_events"):
             self._events.close()
 
+    def state(self) -> dict[str, Any]:
+        """Return the whole training but its data: the files of its last checkpoint."""
+        files: dict[str, bytes] = {}
+        if self._saved >= 0:
+            for path in (*sorted(self._checkpoint.rglob("*")), self._folder / LATEST):
+                if path.is_file():
+                    files[str(path.relative_to(self._folder))] = path.read_bytes()
+        return {"now": self.now, "has_begun": self._trainer is not None, "files": files}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        self.now = state["now"]
+        self._trainer, self._saved = None, -1
+        (self._folder / LATEST).unlink(missing_ok=True)
+        for name, data in state["files"].items():
+            path = self._folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(path, data)
+        if state["has_begun"]:
+            self._begin()
+
     # -- for the two trainings
 
     @abstractmethod
