@@ -268,7 +268,7 @@ class VLMTraining(Register, category="learning", abstract=True):
         assert self._data is not None
         config = self._settings()
         self._steps = config.steps(len(self._data.training))
-        samples = (self._data.training, self._data.validation.thinned(self.validation_samples))
+        samples = (self._data.training, self._data.validation.decimated(self.validation_samples))
         interval = Interval(self._host, self.checkpoint, self._keep)
         return AnswerTrainer(learner, config, samples, reader, interval, NotFiniteError)
 

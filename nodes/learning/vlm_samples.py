@@ -100,7 +100,7 @@ class VLMSamples:
             self.targets[row],
         )
 
-    def thinned(self, most: int) -> list[VLMSample]:
+    def decimated(self, most: int) -> list[VLMSample]:
         """Return at most so many of the samples, evenly spread."""
         rows = np.linspace(0, len(self) - 1, min(most, len(self))).astype(int)
         return [self[row] for row in rows.tolist()]

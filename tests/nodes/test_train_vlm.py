@@ -358,8 +358,8 @@ def test_what_cannot_be_merged_is_refused(model: VLMBrain, tmp_path: Path) -> No
     node = MergeLoRA(brain=model, name="one")
     with opened(node), pytest.raises(MinibrainsError, match="nothing to merge; link a LoRALoader"):
         play(node, {"adapters": []})
-    shipped = LoraAdapter.load(bundled_dir("models") / "lora_adapter/sf2-untrained.safetensors")
-    link = LoRALoader(brain=shipped).tick()
+    untrained = LoraAdapter.load(bundled_dir("models") / "lora_adapter/sf2-untrained.safetensors")
+    link = LoRALoader(brain=untrained).tick()
     with opened(node), pytest.raises(BrainError, match=r"the model 'Qwen3-VL.*this one is 'Tiny 0"):
         play(node, {"adapters": [link]})
     with pytest.raises(MinibrainsError, match="cannot be the name of a brain"):

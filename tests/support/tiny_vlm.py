@@ -32,8 +32,8 @@ def save_model(path: Path, seed: int = 0) -> VLMBrain:
     import torch
     from transformers import Qwen3VLConfig, Qwen3VLForConditionalGeneration
 
-    shipped = VLMBrain.load(bundled_dir("models") / "vlm/sf2-untrained.safetensors")
-    config = json.loads(shipped.files["config.json"])
+    untrained = VLMBrain.load(bundled_dir("models") / "vlm/sf2-untrained.safetensors")
+    config = json.loads(untrained.files["config.json"])
     config["text_config"] |= {"hidden_size": 64, "intermediate_size": 64, "num_attention_heads": 1}
     config["vision_config"] |= {
         "hidden_size": 64, "intermediate_size": 64, "num_heads": 1, "out_hidden_size": 64
@@ -42,7 +42,7 @@ def save_model(path: Path, seed: int = 0) -> VLMBrain:
         torch.default_generator.manual_seed(seed)
         model = Qwen3VLForConditionalGeneration(Qwen3VLConfig.from_dict(config))
     tensors = {name: as_array(tensor.half()) for name, tensor in model.named_parameters()}
-    files = {**shipped.files, "config.json": json.dumps(config)}
+    files = {**untrained.files, "config.json": json.dumps(config)}
     brain = VLMBrain(tensors, files=files, answers=("0", "1", "2"))
     brain.save(path, title=f"Tiny {seed}", made_by="a test")
     return VLMBrain.load(path)
