@@ -20,7 +20,7 @@ LEARNING: dict[str, Any] = {
     "data": NAME,
     "name": "small",
     "prompts": PROMPTS[:1],
-    "validation": 0.25,
+    "validation": 0.1,
     "batch": 16,
     "checkpoint": 5,
 }
