@@ -321,10 +321,10 @@ class Cloning(Register, abstract=True, category="learning", collects=True, termi
         packed = None
         if self._trainer is not None:
             packed = self._trainer.pack(self._about)
-        return {"now": self.now, "looked": len(self._lessons), "packed": packed}
+        return {"now": tuple(self.now), "looked": len(self._lessons), "packed": packed}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        self.now = state["now"]
+        self.now = Learning(*state["now"])
         for info in self._episodes[state["looked"] :]:
             self._lessons.pop(info.key, None)
         self._trainer = None

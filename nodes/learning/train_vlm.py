@@ -189,10 +189,10 @@ class VLMTraining(Register, category="learning", abstract=True):
             for path in (*sorted(self._checkpoint.rglob("*")), self._folder / LATEST):
                 if path.is_file():
                     files[str(path.relative_to(self._folder))] = path.read_bytes()
-        return {"now": self.now, "has_begun": self._trainer is not None, "files": files}
+        return {"now": tuple(self.now), "has_begun": self._trainer is not None, "files": files}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        self.now = state["now"]
+        self.now = Learning(*state["now"])
         self._trainer, self._saved = None, -1
         (self._folder / LATEST).unlink(missing_ok=True)
         for name, data in state["files"].items():
