@@ -98,11 +98,17 @@ def _find_base(folder: Path) -> BrainRef:
 
     Raises BrainError.
     """
-    config = parse_json((folder / ADAPTER).read_bytes())
-    name = config.get(BASE)
+    path = folder / ADAPTER
+    try:
+        config = parse_json(path.read_bytes())
+    except ValueError as error:
+        raise BrainError(f"{path} cannot be read: {error}") from None
+    name = None
+    if isinstance(config, dict):
+        name = config.get(BASE)
     if not isinstance(name, str) or not name.strip():
         raise BrainError(
-            f"{folder / ADAPTER} does not name its model; expected the name in {BASE}: write there "
+            f"{path} does not name its model; expected the name in {BASE}: write there "
             "the title or the file of the brain that it was trained on"
         )
     titles: list[str] = []
