@@ -51,8 +51,8 @@ def unpack(data: bytes) -> Any:
     """Decode bytes that `pack` made. Mappings come back as dicts, arrays in C order and read-only.
 
     A NamedTuple or dataclass is made only of a class whose module is already imported; its
-    constructor is not called. Raises ValueError on bytes that `pack` cannot have made, whatever
-    they are.
+    constructor is not called. If the class has gained fields at its end since then, they have their
+    defaults. Raises ValueError on bytes that `pack` cannot have made, whatever they are.
     """
     try:
         parts = msgpack.Unpacker(max_buffer_size=max(len(data), 1))
@@ -228,17 +228,38 @@ def _record_mark(cls: type) -> Any:
 
 
 def _record(form: str, values: list[Any]) -> Any:
-    """Make the NamedTuple or dataclass `module:Class field …` without calling its constructor."""
+    """Make the NamedTuple or dataclass `module:Class field …` without calling its constructor.
+
+    Fields that the class has at its end since the value was packed have their defaults.
+    """
     name, *fields = form.split(" ")
     cls = _find_class(_MOVED.get(name, name))
-    if cls is None or _fields(cls) != tuple(fields) or len(values) != len(fields):
+    expected = None if cls is None else _fields(cls)
+    if cls is None or expected is None or len(values) != len(fields):
         raise ValueError(f"there is no imported NamedTuple or frozen dataclass {form[:200]!r}")
+    added = expected[len(fields) :]
+    defaults = _defaults(cls) if added else {}
+    if expected != (*fields, *added) or not defaults.keys() >= set(added):
+        raise ValueError(f"there is no imported NamedTuple or frozen dataclass {form[:200]!r}")
+    values = [*values, *(defaults[field] for field in added)]
     if issubclass(cls, tuple):
         return tuple.__new__(cls, values)
     record = object.__new__(cls)
-    for field, value in zip(fields, values, strict=True):
+    for field, value in zip(expected, values, strict=True):
         object.__setattr__(record, field, value)
     return record
+
+
+def _defaults(cls: type) -> dict[str, Any]:
+    """Return the defaults of the fields of a NamedTuple or frozen dataclass that have one."""
+    if issubclass(cls, tuple):
+        defaults: dict[str, Any] = getattr(cls, "_field_defaults")  # noqa: B009 - not in typeshed
+        return defaults
+    return {
+        field.name: field.default
+        for field in dataclasses.fields(cls)
+        if field.default is not dataclasses.MISSING
+    }
 
 
 def _find_class(name: str) -> type | None:

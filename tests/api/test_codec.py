@@ -46,6 +46,17 @@ class Slotted:
             raise RuntimeError("its own code ran")
 
 
+class Longer(NamedTuple):
+    x: Any
+    added: Any = 0
+
+
+@dataclass(frozen=True)
+class LongerFrozen:
+    a: Any
+    added: Any = ABSENT
+
+
 @dataclass
 class Thawed:
     a: int
@@ -262,6 +273,11 @@ def test_forms_that_pack_never_makes(name: str) -> None:
 def test_a_record_is_made_without_its_constructor() -> None:
     back = unpack(msgpack.packb(record(f"{HERE}:Slotted only", "refused")))
     assert back.only == "refused"
+
+
+def test_fields_that_a_class_has_gained_since_have_their_defaults() -> None:
+    assert unpack(msgpack.packb(record(f"{HERE}:Longer x", 1))) == Longer(1)
+    assert unpack(msgpack.packb(record(f"{HERE}:LongerFrozen a", 1))) == LongerFrozen(1)
 
 
 def test_a_module_is_never_imported_nor_asked(monkeypatch: pytest.MonkeyPatch) -> None:
