@@ -30,24 +30,32 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 def carried(clip: Path) -> Any:
     """Return the workflow in the last box of a clip; check that the boxes fill the file."""
-    data, at = clip.read_bytes(), 0
-    boxes = []
-    while at < len(data):
-        size = int.from_bytes(data[at : at + 4], "big")
-        boxes.append(data[at : at + size])
-        at += size
-    assert at == len(data)
-    assert boxes[-1][4:24] == b"uuid" + WORKFLOW_BOX.bytes
-    return json.loads(boxes[-1][24:])
+    data = clip.read_bytes()
+    box = b""
+    start = 0
+    while start < len(data):
+        size = int.from_bytes(data[start : start + 4], "big")
+        box = data[start : start + size]
+        start += size
+    assert start == len(data)
+
+    head, content = box[4:24], box[24:]
+    assert head == b"uuid" + WORKFLOW_BOX.bytes
+    return json.loads(content)
 
 
 def frames_of(clip: Path, width: int, height: int) -> np.ndarray:
     """Return the frames of a clip at the size of the game: uint8 [frames, h, w, 3]."""
-    command = [imageio_ffmpeg.get_ffmpeg_exe(), "-v", "error", "-i", str(clip)]
+    command = [imageio_ffmpeg.get_ffmpeg_exe()]
+    command += ["-v", "error"]
+    command += ["-i", str(clip)]
     command += ["-vf", f"scale={width}:{height}:flags=neighbor"]
-    command += ["-f", "rawvideo", "-pix_fmt", "rgb24", "-"]
+    command += ["-f", "rawvideo"]
+    command += ["-pix_fmt", "rgb24"]
+    command += ["-"]
     read = subprocess.run(command, stdout=subprocess.PIPE, check=True)
-    return np.frombuffer(read.stdout, np.uint8).reshape(-1, height, width, 3)
+    pixels = np.frombuffer(read.stdout, np.uint8)
+    return pixels.reshape(-1, height, width, 3)
 
 
 def flat(value: int, width: int = 32) -> np.ndarray:
@@ -57,16 +65,19 @@ def flat(value: int, width: int = 32) -> np.ndarray:
 
 def noise(seed: int) -> np.ndarray:
     """A picture that cannot be compressed, in 256 greys."""
-    grey = np.random.default_rng(seed).integers(0, 256, (512, 512), np.uint8)
-    return np.repeat(grey[:, :, None], 3, 2)
+    rng = np.random.default_rng(seed)
+    grey = rng.integers(0, 256, (512, 512, 1), np.uint8)
+    return np.repeat(grey, 3, axis=2)
 
 
 # -- through the service ---------------------------------------------------------------------------
 
 
 def airstriker(clock: str = "realtime") -> Json:
-    workflow: Json = json.loads((bundled_dir("workflows") / "airstriker.json").read_text())
-    return {**workflow, "run": {"clock": clock}}
+    path = bundled_dir("workflows") / "airstriker.json"
+    workflow: Json = json.loads(path.read_text())
+    workflow["run"] = {"clock": clock}
+    return workflow
 
 
 async def shown(page: Page, prompt_id: str, pictures: int) -> None:
@@ -85,29 +96,41 @@ def test_what_was_shown_is_kept_with_the_workflow_as_it_is_played(
     async def talk(client: Talk) -> list[Json]:
         async with client.page() as page:
             prompt_id = await client.run(workflow)
+            run = f"/runs/{prompt_id}"
             await shown(page, prompt_id, 30)
-            first = await client.post(f"/runs/{prompt_id}/clip")
+            first = await client.post(f"{run}/clip")
+
             workflow["title"] = "changed meanwhile"
-            await client.post(f"/runs/{prompt_id}/edit", {"workflow": workflow})
-            await client.post(f"/runs/{prompt_id}/pause")
-            second = await client.post(f"/runs/{prompt_id}/clip")
-            await client.post(f"/runs/{prompt_id}/stop")
-            assert (await client.outcome(page, prompt_id))["state"] == "stopped"
-            await client.post(f"/runs/{prompt_id}/clip", status=409)
-            listed = await client.get(f"/runs/{prompt_id}/files")
-            assert {first["file"], second["file"]} <= {file["path"] for file in listed["files"]}
+            await client.post(f"{run}/edit", {"workflow": workflow})
+            await client.post(f"{run}/pause")
+            second = await client.post(f"{run}/clip")
+
+            await client.post(f"{run}/stop")
+            outcome = await client.outcome(page, prompt_id)
+            assert outcome["state"] == "stopped"
+            await client.post(f"{run}/clip", status=409)
+
+            listed = await client.get(f"{run}/files")
+            names = {file["path"] for file in listed["files"]}
+            assert {first["file"], second["file"]} <= names
             return [first, second]
 
-    kept = server.talk(talk, timeout=60)
-    assert [clip["file"] for clip in kept] == ["clip-1.mp4", "clip-2.mp4"]
-    paths = [server.data / "runs" / clip["folder"] / clip["file"] for clip in kept]
-    assert carried(paths[0])["nodes"] == airstriker()["nodes"]
-    assert "title" not in carried(paths[0]) or carried(paths[0])["title"] != "changed meanwhile"
-    assert carried(paths[1])["title"] == "changed meanwhile"
-    frames, seconds = imageio_ffmpeg.count_frames_and_secs(str(paths[0]))
+    first, second = server.talk(talk, timeout=60)
+    assert first["file"] == "clip-1.mp4"
+    assert second["file"] == "clip-2.mp4"
+
+    runs = server.data / "runs"
+    first_path = runs / first["folder"] / first["file"]
+    second_path = runs / second["folder"] / second["file"]
+    first_workflow = carried(first_path)
+    assert first_workflow["nodes"] == airstriker()["nodes"]
+    assert first_workflow.get("title") != "changed meanwhile"
+    assert carried(second_path)["title"] == "changed meanwhile"
+
+    frames, seconds = imageio_ffmpeg.count_frames_and_secs(str(first_path))
     assert frames >= 20 or clock == "fast"
-    assert seconds == pytest.approx(kept[0]["seconds"], abs=0.1)
-    moving = frames_of(paths[0], 320, 224)
+    assert seconds == pytest.approx(first["seconds"], abs=0.1)
+    moving = frames_of(first_path, 320, 224)
     assert (moving[0] != moving[-1]).any()
 
 
@@ -118,10 +141,13 @@ def test_a_run_that_showed_no_game_says_why_there_is_no_clip(server: Server) -> 
             await page.watch(prompt_id, "film")
             await page.until("run", lambda data: data.get("ticks", 0) > 0)
             await page.picture()
+
             refusal = await client.post(f"/runs/{prompt_id}/clip", status=400)
+            message = refusal["error"]["message"]
+
             await client.post(f"/runs/{prompt_id}/stop")
             await client.outcome(page, prompt_id)
-            return str(refusal["error"]["message"])
+            return str(message)
 
     assert "a clip needs a console" in server.talk(talk)
 
@@ -135,38 +161,63 @@ def test_a_run_that_showed_no_game_says_why_there_is_no_clip(server: Server) -> 
 
 
 def test_each_picture_stays_as_long_as_it_was_shown_but_not_a_pause(tmp_path: Path) -> None:
-    recent, encoder = RecentPictures(), Encoder()
-    for when, value in [(0.0, 10), (0.1, 90), (0.2, 170), (60.0, 250)]:
+    clip = tmp_path / "clip.mp4"
+    recent = RecentPictures()
+    encoder = Encoder()
+
+    before_a_pause = [(0.0, 10), (0.1, 90), (0.2, 170)]
+    after_it = (60.0, 250)
+    for when, value in [*before_a_pause, after_it]:
         recent.add(when - 50, encoder.encode(flat(value)))
-    assert recent.write_clip(tmp_path / "clip.mp4", 10.0) == pytest.approx(0.1)
-    for when, value in [(60.1, 90), (60.3, 170), (75.3, 40)]:
+    assert recent.write_clip(clip, 10.0) == pytest.approx(0.1)
+
+    before_another = [(60.1, 90), (60.3, 170)]
+    after_that = (75.3, 40)
+    for when, value in [*before_another, after_that]:
         recent.add(when - 50, encoder.encode(flat(value)))
-    assert recent.write_clip(tmp_path / "clip.mp4", 10.0) == pytest.approx(0.9)
-    values = [round(float(frame.mean())) for frame in frames_of(tmp_path / "clip.mp4", 32, 24)]
+    assert recent.write_clip(clip, 10.0) == pytest.approx(0.9)
+
+    values: list[int] = []
+    for frame in frames_of(clip, 32, 24):
+        values.append(round(float(frame.mean())))
     assert values == pytest.approx([250, 90, 90, *[170] * 5, 40], abs=3)
 
 
 def test_only_the_last_seconds_are_kept_within_the_limit_of_memory(tmp_path: Path) -> None:
-    recent, encoder = RecentPictures(), Encoder()
+    encoder = Encoder()
+
+    recent = RecentPictures()
     for tick in range(round(2 * SECONDS * 10)):
-        recent.add(tick / 10, encoder.encode(flat(tick % 200)))
-    assert recent.write_clip(tmp_path / "clip.mp4", 10.0) == pytest.approx(SECONDS + 0.1)
+        picture = flat(tick % 200)
+        recent.add(tick / 10, encoder.encode(picture))
+    seconds = recent.write_clip(tmp_path / "clip.mp4", 10.0)
+    assert seconds == pytest.approx(SECONDS + 0.1)
+
     large = RecentPictures()
-    for tick in range(2 * MEMORY // (512 * 512)):
-        large.add(tick / RATE, encoder.encode(noise(tick % 8)))
+    bytes_each = 512 * 512
+    for tick in range(2 * MEMORY // bytes_each):
+        picture = noise(tick % 8)
+        large.add(tick / RATE, encoder.encode(picture))
     seconds = large.write_clip(tmp_path / "large.mp4", RATE)
-    assert 0.9 * MEMORY <= round(seconds * RATE) * 512 * 512 <= MEMORY
+    pictures = round(seconds * RATE)
+    assert 0.9 * MEMORY <= pictures * bytes_each <= MEMORY
 
 
 def test_rich_pictures_and_a_change_of_size(tmp_path: Path) -> None:
-    recent, encoder = RecentPictures(), Encoder()
-    recent.add(0.0, encoder.encode(flat(10, width=64)))
-    many = np.arange(24 * 32 * 3, dtype=np.uint32).reshape(24, 32, 3).astype(np.uint8)
-    recent.add(0.1, encoder.encode(many))
-    recent.add(0.2, encoder.encode(flat(200)))
-    assert recent.write_clip(tmp_path / "clip.mp4", 10.0) == pytest.approx(0.2)
-    first, last = frames_of(tmp_path / "clip.mp4", 32, 24)
-    assert abs(first.astype(int) - many).mean() < 60
+    clip = tmp_path / "clip.mp4"
+    recent = RecentPictures()
+    encoder = Encoder()
+    wide = flat(10, width=64)
+    rich = np.arange(24 * 32 * 3, dtype=np.uint32).astype(np.uint8).reshape(24, 32, 3)
+    bright = flat(200)
+
+    recent.add(0.0, encoder.encode(wide))
+    recent.add(0.1, encoder.encode(rich))
+    recent.add(0.2, encoder.encode(bright))
+    assert recent.write_clip(clip, 10.0) == pytest.approx(0.2)
+
+    first, last = frames_of(clip, 32, 24)
+    assert abs(first.astype(int) - rich).mean() < 60
     assert last.mean() == pytest.approx(200, abs=3)
 
 

@@ -31,40 +31,57 @@ def _each(name: str, given_out: list[Any]) -> list[Any]:
 
 
 def _true_ticks(beats: list[Any]) -> list[int]:
-    return np.flatnonzero(_each("now", beats)).tolist()
+    now = _each("now", beats)
+    return np.flatnonzero(now).tolist()
 
 
 def _wanted(*actions: int | None) -> list[dict[str, Any]]:
     return [{"action": action} for action in actions]
 
 
-PUNCH, KICK, JUMP = 9, 21, 1
+PUNCH = 9
+KICK = 21
+JUMP = 1
+
 FRAMES = np.zeros(44, np.int32)
-FRAMES[[PUNCH, KICK, JUMP]] = 11, 12, 15
+FRAMES[PUNCH] = 11
+FRAMES[KICK] = 12
+FRAMES[JUMP] = 15
 RECOVERY = RecoveryBrain(recovery=FRAMES)
 
 
-@pytest.mark.parametrize(("action", "closed"), [(PUNCH, 11), (KICK, 12), (JUMP, 15)])
+@pytest.mark.parametrize(
+    ("action", "closed"),
+    [
+        (PUNCH, 11),
+        (KICK, 12),
+        (JUMP, 15),
+    ],
+)
 def test_the_gate_is_closed_for_as_long_as_the_action_takes(action: int, closed: int) -> None:
+    gate = CooldownGate(brain=RECOVERY)
     wanted = [action] * (2 * closed + 2)
-    given_out = _outputs(CooldownGate(brain=RECOVERY), *_wanted(*wanted))
+    given_out = _outputs(gate, *_wanted(*wanted))
+
     waiting = [ABSENT] * closed
+    until_open = given_out[: closed + 1]
     assert _each("action", given_out) == [action, *waiting, action, *waiting]
-    assert _each("ready", given_out[: closed + 1]) == [False] * closed + [True]
+    assert _each("ready", until_open) == [False] * closed + [True]
     assert _each("left", given_out) == [*range(closed, -1, -1)] * 2
     assert _each("since", given_out) == [*range(closed + 1)] * 2
 
 
 def test_releasing_sends_nothing_once() -> None:
-    given_out = _outputs(
-        CooldownGate(brain=RECOVERY, idle="release"), *_wanted(PUNCH, None, None, None)
-    )
+    gate = CooldownGate(brain=RECOVERY, idle="release")
+    given_out = _outputs(gate, *_wanted(PUNCH, None, None, None))
     assert _each("action", given_out) == [PUNCH, 0, ABSENT, ABSENT]
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(0, 43)), max_size=80))
 def test_no_action_gets_through_a_closed_gate(stream: list[int | None]) -> None:
-    given_out = _outputs(CooldownGate(brain=RECOVERY), *_wanted(*stream))
+    gate = CooldownGate(brain=RECOVERY)
+    given_out = _outputs(gate, *_wanted(*stream))
+
     free = 0
     for tick, (wanted, out) in enumerate(zip(stream, given_out, strict=True)):
         if tick < free or wanted is None:
@@ -75,18 +92,17 @@ def test_no_action_gets_through_a_closed_gate(stream: list[int | None]) -> None:
         assert out.ready == (tick + 1 >= free)
 
 
-def _table() -> ActionTable:
-    rows = np.array([[0, 0], [1, 0], [0, 1], [1, 1]], np.uint8)
-    return ActionTable(
-        names=("none", "roll"),
-        buttons=("DOWN", "B"),
-        starts=np.array([0, 1, 4], np.int32),
-        rows=rows,
-    )
+TABLE: dict[str, Any] = {
+    "names": ("none", "roll"),
+    "buttons": ("DOWN", "B"),
+    "starts": np.array([0, 1, 4], np.int32),
+    "rows": np.array([[0, 0], [1, 0], [0, 1], [1, 1]], np.uint8),
+}
 
 
 def test_a_sequence_runs_once_and_its_last_row_is_held() -> None:
-    given_out = _outputs(EmulatorSink(brain=_table()), *_wanted(1, None, 0, None, None, 0))
+    sink = EmulatorSink(brain=ActionTable(**TABLE))
+    given_out = _outputs(sink, *_wanted(1, None, 0, None, None, 0))
     assert _each("pad", given_out) == [
         ("DOWN",),
         ("B",),
@@ -99,8 +115,10 @@ def test_a_sequence_runs_once_and_its_last_row_is_held() -> None:
 
 
 def test_before_the_first_action_nothing_is_held() -> None:
-    (out,) = _outputs(EmulatorSink(brain=_table()), *_wanted(None))
-    assert (out.pad, out.busy) == ((), False)
+    sink = EmulatorSink(brain=ActionTable(**TABLE))
+    (out,) = _outputs(sink, *_wanted(None))
+    assert out.pad == ()
+    assert out.busy is False
 
 
 @pytest.mark.parametrize(
@@ -113,14 +131,9 @@ def test_before_the_first_action_nothing_is_held() -> None:
     ],
 )
 def test_a_bad_action_table_is_refused(fields: dict[str, Any], sentence: str) -> None:
-    good: dict[str, Any] = {
-        "names": ("none", "roll"),
-        "buttons": ("DOWN", "B"),
-        "starts": np.array([0, 1, 4], np.int32),
-        "rows": np.array([[0, 0], [1, 0], [0, 1], [1, 1]], np.uint8),
-    }
+    changed = {**TABLE, **fields}
     with pytest.raises(BrainError, match=sentence):
-        ActionTable(**(good | fields))
+        ActionTable(**changed)
 
 
 def test_a_reflex_plays_macros_to_their_end_and_then_looks_again() -> None:
@@ -129,39 +142,57 @@ def test_a_reflex_plays_macros_to_their_end_and_then_looks_again() -> None:
         action=np.array([[1, 2], [3, 4]], np.int32),
         ticks=np.array([[2, 1], [1, 0]], np.int32),
     )
+    policy = ReflexPolicy(brain=brain)
     left = {"situation": 0}
     right = {"situation": 1}
-    ticks = [left, right, right, right, left, left]
-    given_out = _outputs(ReflexPolicy(brain=brain), *ticks)
+
+    given_out = _outputs(policy, left, right, right, right, left, left)
+
     assert _each("action", given_out) == [1, ABSENT, 2, 3, 1, ABSENT]
     assert _each("started", given_out) == [True, False, False, True, True, False]
 
 
 def test_random_actions_are_uniform_held_and_follow_from_the_seed() -> None:
     ticks: list[dict[str, Any]] = [{}] * 12_000
-    first = _outputs(RandomPolicy(actions=6, hold=2), *ticks, episode=Episode(0, 1, "a"))
-    assert set(first[1::2]) == {ABSENT}
-    counts = Counter(first[::2])
+    policy = RandomPolicy(actions=6, hold=2)
+    first = _outputs(policy, *ticks, episode=Episode(0, 1, "a"))
+    chosen, held = first[::2], first[1::2]
+    assert set(held) == {ABSENT}
+
+    counts = Counter(chosen)
     assert sorted(counts) == list(range(6))
-    frequencies = np.array(list(counts.values()))
-    assert ((frequencies - 1000) ** 2 / 1000).sum() < 20.5, "chi-square, 5 degrees, p = 0.001"
+    found = np.array(list(counts.values()))
+    expected = 1000
+    statistic = ((found - expected) ** 2 / expected).sum()
+    assert statistic < 20.5, "chi-square, 5 degrees, p = 0.001"
+
     for other in (Episode(0, 2, "a"), Episode(1, 1, "a"), Episode(0, 1, "b")):
-        assert _outputs(RandomPolicy(actions=6, hold=2), *ticks, episode=other) != first
+        policy = RandomPolicy(actions=6, hold=2)
+        assert _outputs(policy, *ticks, episode=other) != first
 
 
 def test_sampled_actions_follow_the_softmax() -> None:
     probabilities = np.array([0.5, 0.25, 0.25])
-    ticks = [{"logits": np.log(probabilities).astype(np.float32)}] * 4000
-    choices = _outputs(ActionSampler(mode="sample"), *ticks)
-    counts = Counter(choice.action for choice in choices)
+    logits = np.log(probabilities).astype(np.float32)
+    ticks = [{"logits": logits}] * 4000
+
+    sampled = _outputs(ActionSampler(mode="sample"), *ticks)
+    found = np.bincount(_each("action", sampled), minlength=3)
     expected = 4000 * probabilities
-    found = np.array([counts[0], counts[1], counts[2]])
-    assert ((found - expected) ** 2 / expected).sum() < 13.8
+    statistic = ((found - expected) ** 2 / expected).sum()
+    assert statistic < 13.8
+
     best = _outputs(ActionSampler(mode="greedy"), *ticks)
-    assert {choice.action for choice in best} == {0}
+    assert set(_each("action", best)) == {0}
 
 
-SIZES: dict[str, Any] = {"channels": 2, "height": 20, "width": 24, "actions": 5, "hidden": 8}
+SIZES: dict[str, Any] = {
+    "channels": 2,
+    "height": 20,
+    "width": 24,
+    "actions": 5,
+    "hidden": 8,
+}
 CONVOLUTIONS = ((6, 4, 4), (4, 3, 1))
 
 
@@ -179,9 +210,11 @@ CONVOLUTIONS = ((6, 4, 4), (4, 3, 1))
 )
 def test_the_policy_head_computes_what_torch_computes(of: str | dict[str, Any]) -> None:
     if isinstance(of, str):
-        brain = PolicyHeadBrain.load(bundled_dir("models") / f"policy_head/{of}.safetensors")
+        path = bundled_dir("models") / f"policy_head/{of}.safetensors"
+        brain = PolicyHeadBrain.load(path)
     else:
         brain = PolicyHead.new_brain({**SIZES, **of})
+
     shape = (brain.channels, brain.height, brain.width)
     frames = np.random.default_rng(0).random(shape, np.float32)
     (logits,) = _outputs(PolicyHead(brain=brain), {"frames": frames})
@@ -201,22 +234,28 @@ def test_the_policy_head_computes_what_torch_computes(of: str | dict[str, Any]) 
     x = x.flatten(1)
 
     if brain.profiles:
-        columns, rows = frames.mean(axis=1), frames.mean(axis=2)
+        columns = frames.mean(axis=1)
+        rows = frames.mean(axis=2)
         means = np.concatenate([columns.ravel(), rows.ravel()])
-        x = torch.cat([x, 4 * torch.from_numpy(means)[None]], 1)
+        profiles = 4 * torch.from_numpy(means)[None]
+        x = torch.cat([x, profiles], 1)
 
     for name in ("hidden", "hidden2", "hidden3")[: brain.layers]:
-        x = torch.relu(x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"])
+        weight = weights[f"{name}.weight"]
+        bias = weights[f"{name}.bias"]
+        x = torch.relu(x @ weight.T + bias)
 
     expected = x @ weights["output.weight"].T + weights["output.bias"]
     largest = float(expected.abs().max())
-    assert np.allclose(logits, expected[0].numpy(), atol=1e-5 * max(largest, 1))
+    tolerance = 1e-5 * max(largest, 1)
+    assert np.allclose(logits, expected[0].numpy(), atol=tolerance)
     assert logits.shape == (brain.actions,)
 
 
 def test_every_is_true_at_its_beat() -> None:
     beats = _outputs(Every(ticks=30), *[{}] * 600)
     assert _true_ticks(beats) == list(range(0, 600, 30))
+
     shifted = _outputs(Every(ticks=4, offset=3), *[{}] * 9)
     assert _true_ticks(shifted) == [3, 7]
 
@@ -232,6 +271,7 @@ def test_changed_compares_arrays_by_their_elements() -> None:
         {"value": other},
         {"value": same},
     )
+
     assert first is not ABSENT
     assert second is ABSENT
     assert third is not ABSENT
@@ -241,8 +281,12 @@ def test_changed_compares_arrays_by_their_elements() -> None:
 
 def test_previous_is_one_tick_late() -> None:
     ticks = [{"value": 5}, {"value": 6}, {"value": 7}]
-    assert _outputs(Previous(initial=0), *ticks) == [0, 5, 6]
-    assert _outputs(Previous(initial=None), *ticks) == [ABSENT, 5, 6]
+
+    after_zero = _outputs(Previous(initial=0), *ticks)
+    assert after_zero == [0, 5, 6]
+
+    after_nothing = _outputs(Previous(initial=None), *ticks)
+    assert after_nothing == [ABSENT, 5, 6]
 
 
 def test_override_is_urgent_on_its_own_tick_only() -> None:
@@ -257,5 +301,7 @@ def test_override_is_urgent_on_its_own_tick_only() -> None:
 
 
 def test_a_variable_that_is_not_there_is_named() -> None:
+    node = Variable(name="hp")
+    variables = {"score": 1, "lives": 2}
     with pytest.raises(MinibrainsError, match="no variable 'hp'; it has lives, score"):
-        _outputs(Variable(name="hp"), {"variables": {"score": 1, "lives": 2}})
+        _outputs(node, {"variables": variables})

@@ -48,8 +48,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _train(node: ClonePolicy, tmp_path: Path, ticks: int = 1000) -> ScratchHost:
     """Let a node train until it is finished, or for some ticks."""
-    (tmp_path / "run").mkdir(exist_ok=True)
-    with opened(node, ScratchHost(tmp_path / "run")) as host:
+    folder = tmp_path / "run"
+    folder.mkdir(exist_ok=True)
+    with opened(node, ScratchHost(folder)) as host:
         node.reset(Episode(0, 0, "node"))
         for _ in range(ticks):
             if node.emit().finished:
@@ -59,13 +60,16 @@ def _train(node: ClonePolicy, tmp_path: Path, ticks: int = 1000) -> ScratchHost:
 
 
 def _curve(home: Path, name: str = "small", table: str = "training") -> dict[str, np.ndarray]:
-    with (home / "training" / name / f"{table}.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    return {column: np.array([float(row[column]) for row in rows]) for column in rows[0]}
+    path = home / "training" / name / f"{table}.csv"
+    with path.open() as file:
+        head, *rows = csv.reader(file)
+    columns = np.array(rows, float).T
+    return dict(zip(head, columns, strict=True))
 
 
 def _policy(home: Path, name: str = "small") -> PolicyHeadBrain:
-    return PolicyHeadBrain.load(home / "models/policy_head" / f"{name}.safetensors")
+    path = home / "models/policy_head" / f"{name}.safetensors"
+    return PolicyHeadBrain.load(path)
 
 
 # -- learning
@@ -74,24 +78,34 @@ def _policy(home: Path, name: str = "small") -> PolicyHeadBrain:
 def test_it_learns_to_act_as_the_teacher(tmp_path: Path, home: Path) -> None:
     write_fights()
     host = _train(clone(), tmp_path)
+
     loss = _curve(home)["loss"]
+    first, last = loss[:5].mean(), loss[-5:].mean()
+    assert last < 0.6 * first
+
     validation = _curve(home, table="validation")
     header = read_header(home / "models/policy_head/small.safetensors")
     metrics = json.loads(header.metadata["metrics"])
-    assert loss[-5:].mean() < 0.6 * loss[:5].mean()
     assert validation["agreement"].max() > metrics["validation_majority"] + 0.2
     assert metrics["validation_loss"] == pytest.approx(validation["loss"].min(), abs=1e-5)
-    assert host.shown[-1][0] == host.shown[-1][1], "the progress bar is full"
-    assert (home / "training/small/training_curves.png").read_bytes().startswith(b"\x89PNG")
-    assert list((home / "training/small/events").iterdir())
-    assert not (home / "training/small/looked").exists()
+
+    done, total = host.shown[-1][:2]
+    assert done == total, "the progress bar is full"
+
+    folder = home / "training/small"
+    picture = folder / "training_curves.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert list((folder / "events").iterdir())
+    assert not (folder / "looked").exists()
 
 
 def test_it_computes_in_bf16(tmp_path: Path, home: Path) -> None:
     write_fights()
     _train(clone(), tmp_path)
     _train(clone(name="short", precision="bf16"), tmp_path)
-    exact, short = _curve(home)["loss"], _curve(home, "short")["loss"]
+
+    exact = _curve(home)["loss"]
+    short = _curve(home, "short")["loss"]
     assert 0 < abs(exact[0] - short[0]) < 0.02
     assert short[-5:].mean() < 0.6 * short[:5].mean()
 
@@ -104,7 +118,8 @@ def test_prioritised_samples_are_drawn_as_often_as_their_priorities_say() -> Non
     rows, weights = replay.draw(rng, 1_000_000, done=1.0)
 
     # χ² over groups of samples, each of which is drawn some thousand times
-    shares = replay.priorities**0.6 / (replay.priorities**0.6).sum()
+    weighted = replay.priorities**0.6
+    shares = weighted / weighted.sum()
     groups = rng.permutation(np.arange(len(losses)) % 200)
     found = np.bincount(groups[rows], minlength=200)
     expected = np.bincount(groups, shares, minlength=200) * len(rows)
@@ -121,18 +136,21 @@ def test_it_learns_from_prioritised_samples_and_goes_on(tmp_path: Path, home: Pa
     _train(clone(priority=0.6), tmp_path)
     _train(clone(name="parts", priority=0.6), tmp_path, ticks=6)
     _train(clone(name="parts", priority=0.6), tmp_path)
-    loss = _curve(home, table="validation")["loss"]
-    assert loss[-1] < 0.8 * loss[0]
-    assert loss.tolist() == _curve(home, "parts", table="validation")["loss"].tolist()
+
+    whole = _curve(home, table="validation")["loss"]
+    parts = _curve(home, "parts", table="validation")["loss"]
+    assert whole[-1] < 0.8 * whole[0]
+    assert whole.tolist() == parts.tolist()
 
 
 def test_its_second_choice_is_the_teacher_s(tmp_path: Path, home: Path) -> None:
     """Where the teacher would kick, its second best is to punch, and the other way round."""
+    second_best = (0, 2, 1)
     data = write_fights()
     for number in range(8):
         samples: list[Sample] = []
         for sample in match(number):
-            samples.append(sample._replace(second=(0, 2, 1)[sample.action]))
+            samples.append(sample._replace(second=second_best[sample.action]))
         data.write(info(number), samples)
     _train(clone(second=0.2, epochs=16), tmp_path)
 
@@ -140,90 +158,109 @@ def test_its_second_choice_is_the_teacher_s(tmp_path: Path, home: Path) -> None:
     head: Any = PolicyHead(brain=_policy(home))
     agreed: list[bool] = []
     for episode in data.episodes():
-        lesson = look(Job(data.folder, episode, EyesParts.of(eyes), ()))
+        job = Job(data.folder, episode, EyesParts.of(eyes), ())
+        lesson = look(job)
         lessons = Lessons(eyes, [lesson])
-        frames = lessons.frames(np.arange(len(lessons))) / np.float32(255)
+        rows = np.arange(len(lessons))
+        frames = lessons.frames(rows) / np.float32(255)
         with opened(head, ScratchHost(tmp_path)):
             for frame, label, second in zip(frames, lesson.labels, lesson.seconds, strict=True):
-                order = head.tick(frame).argsort()[::-1]
-                if label and order[0] == label:
-                    agreed.append(bool(order[1] == second))
+                logits = head.tick(frame)
+                best, next_best = logits.argsort()[::-1][:2]
+                if label and best == label:
+                    agreed.append(bool(next_best == second))
     assert np.mean(agreed) > 0.9
 
 
 def test_the_brain_says_what_it_comes_from(tmp_path: Path, home: Path) -> None:
     write_fights()
     host = _train(clone(license="MIT", title="Squares"), tmp_path)
-    header = read_header(home / "models/policy_head/small.safetensors")
-    names = ("title", "license", "made_by", "workflow_sha256")
-    about = {name: header.metadata[name] for name in names}
-    assert about == {
-        "title": "Squares",
-        "license": "MIT",
-        "made_by": host.workflow.command or f"python -m server run {host.workflow.name}",
-        "workflow_sha256": host.workflow.sha256,
-    }
-    data = json.loads(header.metadata["data"])
-    assert (data["name"], data["episodes"]) == (NAME, 8)
+
+    metadata = read_header(home / "models/policy_head/small.safetensors").metadata
+    workflow = host.workflow
+    assert metadata["title"] == "Squares"
+    assert metadata["license"] == "MIT"
+    command = workflow.command or f"python -m server run {workflow.name}"
+    assert metadata["made_by"] == command
+    assert metadata["workflow_sha256"] == workflow.sha256
+
     fights = DataSet.named(NAME)
+    data = json.loads(metadata["data"])
+    assert data["name"] == NAME
+    assert data["episodes"] == 8
     assert data["sha256"] == hash_data(fights, fights.episodes())
     assert data["samples"] + data["validation_samples"] == 8 * 35, "only actionable ones"
-    assert json.loads(header.metadata["states"])["count"] == 1
+    states = json.loads(metadata["states"])
+    assert states["count"] == 1
+
     brain = _policy(home)
     assert brain.action_names == ACTIONS
-    assert {array.dtype for array in brain.tensors.values()} == {np.dtype(np.float16)}
+    for array in brain.tensors.values():
+        assert array.dtype == np.float16
 
 
 def test_training_and_play_see_the_same(tmp_path: Path) -> None:
     data = write_fights(2)
-    job = Job(
-        data.folder,
-        data.episodes()[0],
-        EyesParts.of(Eyes(COLORS, True, 3, SMALL["center"], SMALL["box"], SMALL["size"])),
-        (),
-    )
+    episode = data.episodes()[0]
+    eyes = Eyes(COLORS, True, 3, SMALL["center"], SMALL["box"], SMALL["size"])
+    job = Job(data.folder, episode, EyesParts.of(eyes), ())
     lesson = look(job)
-    shown = Lessons(job.eyes.whole(), [lesson]).frames(np.arange(len(lesson.pictures)))
+    lessons = Lessons(job.eyes.whole(), [lesson])
+    rows = np.arange(len(lesson.pictures))
+    shown = lessons.frames(rows).astype(np.float32) / np.float32(255)
+
     mask = FighterMask(brain=COLORS, turn=True)
     center = CenterMasks(column=12, strip=16)
-    crop, resize = Crop(left=0, top=4, width=80, height=24), Resize(width=40, height=12)
+    crop = Crop(left=0, top=4, width=80, height=24)
+    resize = Resize(width=40, height=12)
     brain = FrameStackBrain(
         taps=np.array([2, 1, 0], np.int32),
         mean=np.zeros(2, np.float32),
         std=np.ones(2, np.float32),
     )
     stack = FrameStack(brain=brain)
-    samples = data.read(data.episodes()[0])
+
+    samples = data.read(episode)
     played: list[np.ndarray] = []
     with opened(mask), opened(stack):
         mask.reset(Episode(0, 0))
         center.reset(Episode(0, 0))
         stack.reset(Episode(0, 0))
         for row in range(len(samples)):
-            for picture in np.split(decode_picture(samples.pictures[row]), 3):
-                masks = center.tick(mask.tick(picture).masks)
-                frames = stack.tick(resize.tick(crop.tick(masks)))
+            pictures = decode_picture(samples.pictures[row])
+            for picture in np.split(pictures, 3):
+                found = mask.tick(picture)
+                centered = center.tick(found.masks)
+                cropped = crop.tick(centered)
+                small = resize.tick(cropped)
+                frames = stack.tick(small)
             if samples.actionable[row]:
                 played.append(frames)
-    assert np.array_equal(np.stack(played), shown.astype(np.float32) / np.float32(255))
+    assert np.array_equal(np.stack(played), shown)
 
 
 def test_masks_need_not_be_centred(tmp_path: Path, home: Path) -> None:
     write_fights(4)
     _train(clone(center=(), box=(0, 4, 64, 24), size=(32, 12), epochs=1), tmp_path)
     brain = _policy(home)
-    assert (brain.channels, brain.height, brain.width) == (6, 12, 32)
+    assert brain.channels == 6
+    assert brain.height == 12
+    assert brain.width == 32
 
 
 def test_every_checkpoint_plays(tmp_path: Path, home: Path) -> None:
     write_fights(4)
     _train(clone(epochs=4), tmp_path)
-    checkpoints = sorted((home / "training/small").glob("step-*.safetensors"))
+
+    folder = home / "training/small"
+    checkpoints = sorted(folder.glob("step-*.safetensors"))
     assert len(checkpoints) > 1
+    frames = np.zeros((6, 12, 40), np.float32)
     for path in checkpoints:
-        node = PolicyHead(brain=PolicyHeadBrain.load(path))
+        brain = PolicyHeadBrain.load(path)
+        node = PolicyHead(brain=brain)
         with opened(node):
-            (logits,) = play(node, {"frames": np.zeros((6, 12, 40), np.float32)})
+            (logits,) = play(node, {"frames": frames})
         assert logits.shape == (3,)
         assert np.isfinite(logits).all()
 
@@ -231,26 +268,31 @@ def test_every_checkpoint_plays(tmp_path: Path, home: Path) -> None:
 def test_it_stops_early_when_nothing_gets_better(tmp_path: Path, home: Path) -> None:
     write_fights(4, random=True)
     _train(clone(epochs=100, stop_after=3), tmp_path)
+
     losses = _curve(home, table="validation")["loss"]
+    best = int(losses.argmin())
+    last = len(losses) - 1
     assert len(_curve(home)["loss"]) < 600
-    assert len(losses) - 1 - int(losses.argmin()) == 3
-    metrics = json.loads(
-        read_header(home / "models/policy_head/small.safetensors").metadata["metrics"]
-    )
-    assert metrics["best_step"] == 10 * (int(losses.argmin()) + 1)
+    assert last - best == 3
+
+    header = read_header(home / "models/policy_head/small.safetensors")
+    metrics = json.loads(header.metadata["metrics"])
+    assert metrics["best_step"] == 10 * (best + 1)
 
 
 def test_matches_are_split_and_not_samples() -> None:
     infos = [info(number) for number in range(10)]
     twice = replace(infos[3], episode=99)
+
     training, validation = split([*infos, twice], 0.3, seed=1)
-    assert (len(training) + len(validation), len({one.key for one in validation})) == (
-        11,
-        len(validation),
-    )
+    keys = {one.key for one in validation}
+    assert len(training) + len(validation) == 11
+    assert len(keys) == len(validation)
     assert (infos[3] in validation) == (twice in validation)
+
     assert split(infos, 0.3, seed=1) == split(infos, 0.3, seed=1)
-    assert len(split(infos, 0.0, seed=1)[1]) == 1
+    _, least = split(infos, 0.0, seed=1)
+    assert len(least) == 1
     with pytest.raises(DataError, match="a single match"):
         split(infos[:1], 0.3, seed=1)
 
@@ -258,27 +300,32 @@ def test_matches_are_split_and_not_samples() -> None:
 def test_it_learns_from_fewer_matches_and_validates_with_the_same(
     tmp_path: Path, home: Path
 ) -> None:
-    training, validation = split(write_fights().episodes(), 0.25, seed=0)
-    samples: list[tuple[int, int]] = []
-    for name, matches in (("two", 2), ("all", 0)):
-        _train(clone(name=name, matches=matches, epochs=1, validation=0.25), tmp_path)
+    episodes = write_fights().episodes()
+    training, validation = split(episodes, 0.25, seed=0)
+    assert len(training) > 2
+
+    _train(clone(name="two", matches=2, epochs=1, validation=0.25), tmp_path)
+    _train(clone(name="all", matches=0, epochs=1, validation=0.25), tmp_path)
+
+    for name, matches in (("two", 2), ("all", len(training))):
         header = read_header(home / "models/policy_head" / f"{name}.safetensors")
         data = json.loads(header.metadata["data"])
-        samples.append((data["samples"], data["validation_samples"]))
-    assert len(training) > 2
-    assert samples == [
-        (2 * 35, len(validation) * 35),
-        (len(training) * 35, len(validation) * 35),
-    ]
+        assert data["samples"] == matches * 35
+        assert data["validation_samples"] == len(validation) * 35
 
 
 def test_more_matches_leave_the_others_on_their_sides() -> None:
     infos = [info(number) for number in range(200)]
     few = split(infos[:100], 0.1, seed=1)
     many = split(infos, 0.1, seed=1)
+
     for before, after in zip(few, many, strict=True):
-        assert {one.key for one in before} < {one.key for one in after}
-    assert 10 <= len(many[1]) <= 30
+        keys_before = {one.key for one in before}
+        keys_after = {one.key for one in after}
+        assert keys_before < keys_after
+
+    _, validation = many
+    assert 10 <= len(validation) <= 30
     assert split(infos, 0.1, seed=2) != many
 
 
@@ -288,27 +335,43 @@ def test_more_matches_leave_the_others_on_their_sides() -> None:
 def test_frozen_parts_keep_their_bytes(tmp_path: Path, home: Path) -> None:
     write_fights(4)
     _train(clone(epochs=2), tmp_path)
-    start = {"start": "models/policy_head/small.safetensors"}
-    _train(clone(name="next", epochs=2, freeze=("convolution0",), **start), tmp_path)
-    before, after = _policy(home), _policy(home, "next")
+    node = clone(
+        name="next",
+        epochs=2,
+        freeze=("convolution0",),
+        start="models/policy_head/small.safetensors",
+    )
+    _train(node, tmp_path)
+
+    before = _policy(home)
+    after = _policy(home, "next")
     for name, array in before.tensors.items():
         same = array.tobytes() == after.tensors[name].tobytes()
         assert same == name.startswith("convolution0"), name
-    parents = read_header(home / "models/policy_head/next.safetensors").metadata["parents"]
+
+    header = read_header(home / "models/policy_head/next.safetensors")
     assert before.ref is not None
-    assert before.ref.sha256 in parents
+    assert before.ref.sha256 in header.metadata["parents"]
 
 
 def test_a_factor_slows_parts_down(tmp_path: Path, home: Path) -> None:
     write_fights(4)
-    settings: dict[str, Any] = {"weights": "f32", "layers": 2, "decay": 0.0}
-    _train(clone(epochs=2, factors={"hidden.": 0.0}, **settings), tmp_path)
-    config = dict(_policy(home).config)
-    fresh = PolicyHead.new_brain(config, seed=0)
-    after = _policy(home)
-    assert np.array_equal(fresh.tensors["hidden.weight"], after.tensors["hidden.weight"])
+    node = clone(
+        epochs=2,
+        factors={"hidden.": 0.0},
+        weights="f32",
+        layers=2,
+        decay=0.0,
+    )
+    _train(node, tmp_path)
+
+    trained = _policy(home)
+    config = dict(trained.config)
+    before = PolicyHead.new_brain(config, seed=0).tensors
+    after = trained.tensors
+    assert np.array_equal(before["hidden.weight"], after["hidden.weight"])
     for name in ("hidden2.weight", "output.weight"):
-        assert not np.array_equal(fresh.tensors[name], after.tensors[name])
+        assert not np.array_equal(before[name], after[name])
 
 
 def test_the_network_is_as_the_settings_say_or_as_its_start(tmp_path: Path, home: Path) -> None:
@@ -317,7 +380,8 @@ def test_the_network_is_as_the_settings_say_or_as_its_start(tmp_path: Path, home
     _train(clone(name="next", epochs=2, start="models/policy_head/small.safetensors"), tmp_path)
     for name in ("small", "next"):
         policy = _policy(home, name)
-        assert (policy.layers, policy.profiles) == (2, True)
+        assert policy.layers == 2
+        assert policy.profiles
 
     _train(clone(name="plain", epochs=2), tmp_path)
     header = read_header(home / "models/policy_head/plain.safetensors")
@@ -358,28 +422,44 @@ def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(
 ) -> None:
     write_fights(4)
     _train(clone(name="whole", precision=precision), tmp_path)
+
     # the looking takes one tick, and each further one five steps
     for ticks in (3, 4):
         _train(clone(precision=precision), tmp_path, ticks=ticks)
     host = _train(clone(precision=precision), tmp_path)
     assert "goes on after step 25" in host.said[0]
+
     for table in ("training", "validation"):
-        whole, parts = _curve(home, "whole", table), _curve(home, "small", table)
+        whole = _curve(home, "whole", table)
+        parts = _curve(home, "small", table)
         for name, values in whole.items():
             assert parts[name] == pytest.approx(values, abs=1e-5)
-    for name, array in _policy(home, "whole").tensors.items():
-        assert np.array_equal(array, _policy(home).tensors[name])
+
+    whole_weights = _policy(home, "whole").tensors
+    parts_weights = _policy(home).tensors
+    for name, array in whole_weights.items():
+        assert np.array_equal(array, parts_weights[name])
 
 
 def _workflow(tmp_path: Path, name: str) -> Path:
     COLORS.save(tmp_path / "colors.safetensors", title="Squares", made_by="a test")
-    settings = {**SMALL, "name": name, "epochs": 30, "steps": 1}
-    nodes = {
-        "clone": {"type": "ClonePolicy@1", "set": settings, "brain": "colors.safetensors"},
-        "log": {"type": "Log@1", "in": {"value": "clone.validation_loss"}},
+    workflow = {
+        "minibrains": 1,
+        "run": {"ticks": 10_000},
+        "nodes": {
+            "clone": {
+                "type": "ClonePolicy@1",
+                "set": {**SMALL, "name": name, "epochs": 30, "steps": 1},
+                "brain": "colors.safetensors",
+            },
+            "log": {
+                "type": "Log@1",
+                "in": {"value": "clone.validation_loss"},
+            },
+        },
     }
     path = tmp_path / f"{name}.json"
-    path.write_text(json.dumps({"minibrains": 1, "run": {"ticks": 10_000}, "nodes": nodes}))
+    path.write_text(json.dumps(workflow))
     return path
 
 
@@ -390,6 +470,8 @@ def test_a_training_that_was_killed_goes_on(
 ) -> None:
     write_fights(4)
     killed = _workflow(tmp_path, "killed")
+    checkpoint = home / "training/killed/training.safetensors"
+
     process = subprocess.Popen(
         [sys.executable, "-m", "server", "run", str(killed)],
         cwd=tmp_path,
@@ -399,25 +481,30 @@ def test_a_training_that_was_killed_goes_on(
     )
     try:
         deadline = time.monotonic() + 120
-        while not (home / "training/killed/training.safetensors").exists():
+        while not checkpoint.exists():
             assert time.monotonic() < deadline
             assert process.poll() is None, "it ended before it could be killed"
             time.sleep(0.005)
     finally:
         process.send_signal(number)
         process.wait(60)
-    with safetensors.safe_open(home / "training/killed/training.safetensors", "np") as file:
+
+    with safetensors.safe_open(checkpoint, "np") as file:
         step = int(file.metadata()["step"])
     assert not (home / "models").exists(), "it was not finished"
     if number == signal.SIGKILL:
         assert step % 10 == 0, "only checkpoints are left"
+
     done = minibrains("run", killed)
     assert done.returncode == 0, done.stderr
     assert f"goes on after step {step}" in done.stdout + done.stderr
-    assert minibrains("run", _workflow(tmp_path, "whole")).returncode == 0
+
+    done = minibrains("run", _workflow(tmp_path, "whole"))
+    assert done.returncode == 0
     for table in ("training", "validation"):
-        whole, parts = _curve(home, "whole", table), _curve(home, "killed", table)
-        assert parts["loss"] == pytest.approx(whole["loss"], abs=1e-5)
+        whole = _curve(home, "whole", table)["loss"]
+        parts = _curve(home, "killed", table)["loss"]
+        assert parts == pytest.approx(whole, abs=1e-5)
 
 
 def test_a_full_disk_keeps_the_last_checkpoint(
@@ -426,13 +513,18 @@ def test_a_full_disk_keeps_the_last_checkpoint(
     write_fights(4)
     _train(clone(name="whole", epochs=4), tmp_path)
     _train(clone(epochs=4), tmp_path, ticks=3)
+
     with monkeypatch.context() as full:
         full.setattr("os.fsync", _no_space)
         with pytest.raises(MinibrainsError, match="No space left on device; the checkpoint of st"):
             _train(clone(epochs=4), tmp_path)
-    assert not list((home / "training/small").glob(".*")), "nothing unfinished is left"
+    folder = home / "training/small"
+    assert not list(folder.glob(".*")), "nothing unfinished is left"
+
     _train(clone(epochs=4), tmp_path)
-    assert _curve(home)["loss"] == pytest.approx(_curve(home, "whole")["loss"], abs=1e-5)
+    whole = _curve(home, "whole")["loss"]
+    parts = _curve(home)["loss"]
+    assert parts == pytest.approx(whole, abs=1e-5)
 
 
 def _no_space(handle: int) -> None:
@@ -444,7 +536,9 @@ def test_another_training_of_the_same_name_is_refused(tmp_path: Path) -> None:
     _train(clone(epochs=1), tmp_path)
     with pytest.raises(MinibrainsError, match=r"its batch is 16, and here it is 8; choose another"):
         _train(clone(epochs=1, batch=8), tmp_path)
-    DataSet.named(NAME).write(info(9), match(9))
+
+    data = DataSet.named(NAME)
+    data.write(info(9), match(9))
     with pytest.raises(MinibrainsError, match="another training has this name: its data_sha256 is"):
         _train(clone(epochs=1), tmp_path)
 
@@ -454,7 +548,9 @@ def test_a_loss_that_is_no_number_leaves_its_batch(tmp_path: Path, home: Path) -
     with pytest.raises(MinibrainsError, match=r"the loss of step \d+ is (nan|inf)") as refused:
         _train(clone(rate=1e25), tmp_path)
     assert "\n" not in str(refused.value)
-    (path,) = (home / "training/small").glob("not-finite-*.npz")
+
+    folder = home / "training/small"
+    (path,) = folder.glob("not-finite-*.npz")
     with np.load(path) as batch:
         assert batch["frames"].shape == (16, 6, 12, 40)
         assert len(batch["labels"]) == 16
@@ -467,7 +563,8 @@ def test_a_held_back_state_is_not_learned_from(tmp_path: Path) -> None:
     data = write_fights(3)
     splits = Splits.named("Duel-Genesis")
     assert splits is not None
-    state, sha256 = next(iter(splits.parts[HELD_BACK].items()))
+    held_back = splits.parts[HELD_BACK]
+    state, sha256 = next(iter(held_back.items()))
     path = data.files()[1]
     _change(path, state=state, state_sha256=sha256)
     with pytest.raises(DataError, match=f"{path.name} must not be learned from"):
@@ -486,9 +583,11 @@ def test_a_damaged_picture_is_named(tmp_path: Path) -> None:
     path = write_fights(3).files()[1]
     table = parquet.read_table(path)
     columns = table.to_pydict()
-    png = columns["picture"][4]["bytes"]
-    columns["picture"][4]["bytes"] = png[:-40] + bytes(40)
-    parquet.write_table(type(table).from_pydict(columns, schema=table.schema), path)
+    picture = columns["picture"][4]
+    picture["bytes"] = picture["bytes"][:-40] + bytes(40)
+    damaged = type(table).from_pydict(columns, schema=table.schema)
+    parquet.write_table(damaged, path)
+
     with pytest.raises(DataError, match=f"{path.name}, row 4: the picture is damaged"):
         _train(clone(), tmp_path)
 
@@ -496,12 +595,17 @@ def test_a_damaged_picture_is_named(tmp_path: Path) -> None:
 def _change(path: Path, **changes: Any) -> None:
     """Write an episode again with other metadata."""
     table = parquet.read_table(path)
-    about = {**json.loads(table.schema.metadata[b"minibrains"]), **changes}
     columns = table.to_pydict()
     if "state" in changes:
         columns["state"] = [changes["state"]] * len(table)
-    metadata = {**table.schema.metadata, b"minibrains": json.dumps(about).encode()}
-    changed = type(table).from_pydict(columns, schema=table.schema.with_metadata(metadata))
+
+    metadata = dict(table.schema.metadata)
+    about = json.loads(metadata[b"minibrains"])
+    about |= changes
+    metadata[b"minibrains"] = json.dumps(about).encode()
+    schema = table.schema.with_metadata(metadata)
+
+    changed = type(table).from_pydict(columns, schema=schema)
     parquet.write_table(changed, path)
 
 
@@ -521,15 +625,27 @@ def _write_play(folder: Path, **widgets: Mapping[str, Any]) -> Path:
         "small": {"width": 40, "height": 12},
     }
     nodes: dict[str, dict[str, Any]] = {
-        "console": {"type": "RetroEmulator@2", "in": {"pad1": "sink.pad"}},
+        "console": {
+            "type": "RetroEmulator@2",
+            "in": {"pad1": "sink.pad"},
+        },
         "masks": {
             "type": "FighterMask@1",
             "in": {"frame": "console.frame"},
             "brain": "fighter_colors/duel.safetensors",
         },
-        "center": {"type": "CenterMasks@1", "in": {"masks": "masks.masks"}},
-        "box": {"type": "Crop@1", "in": {"frame": "center.frame"}},
-        "small": {"type": "Resize@1", "in": {"frame": "box.frame"}},
+        "center": {
+            "type": "CenterMasks@1",
+            "in": {"masks": "masks.masks"},
+        },
+        "box": {
+            "type": "Crop@1",
+            "in": {"frame": "center.frame"},
+        },
+        "small": {
+            "type": "Resize@1",
+            "in": {"frame": "box.frame"},
+        },
         "stack": {
             "type": "FrameStack@1",
             "in": {"frame": "small.frame"},
@@ -540,7 +656,10 @@ def _write_play(folder: Path, **widgets: Mapping[str, Any]) -> Path:
             "in": {"frames": "stack.frames"},
             "brain": "policy_head/small.safetensors",
         },
-        "choose": {"type": "ActionSampler@1", "in": {"logits": "head.logits"}},
+        "choose": {
+            "type": "ActionSampler@1",
+            "in": {"logits": "head.logits"},
+        },
         "sink": {
             "type": "EmulatorSink@1",
             "in": {"action": "choose.action"},
@@ -549,8 +668,14 @@ def _write_play(folder: Path, **widgets: Mapping[str, Any]) -> Path:
     }
     for node, settings in sets.items():
         nodes[node]["set"] = {**settings, **widgets.get(node, {})}
+
+    workflow = {
+        "minibrains": 1,
+        "run": {"ticks": 20},
+        "nodes": nodes,
+    }
     path = folder / "play.json"
-    path.write_text(json.dumps({"minibrains": 1, "run": {"ticks": 20}, "nodes": nodes}))
+    path.write_text(json.dumps(workflow))
     return path
 
 
@@ -567,6 +692,7 @@ def test_play_refuses_another_action_table(
         rows=np.array([[0, 0], [1, 0], [0, 1]], np.uint8),
     )
     table.save(tmp_path / "table.safetensors", title="Three actions", made_by="a test")
+
     path = _write_play(tmp_path)
     done = minibrains_process("run", path)
     assert (done.returncode == 0) == (names == ACTIONS), done.stderr
@@ -581,6 +707,7 @@ def test_play_refuses_to_show_something_else_than_the_training_did(
     write_fights(4)
     _train(clone(epochs=1), tmp_path)
     TABLE.save(tmp_path / "table.safetensors", title="Three actions", made_by="a test")
+
     path = _write_play(tmp_path, masks={"turn": False}, box={"top": 8})
     done = minibrains_process("run", path)
     assert done.returncode == 2

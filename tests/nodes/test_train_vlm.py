@@ -54,9 +54,11 @@ class _Host(ScratchHost):
 
 def _train(node: VLMTraining, tmp_path: Path, stop: float = np.inf) -> ScratchHost:
     """Let a node train until it is finished, or is stopped after some steps."""
-    (tmp_path / "run").mkdir(exist_ok=True)
-    host = _Host(tmp_path / "run")
+    folder = tmp_path / "run"
+    folder.mkdir(exist_ok=True)
+    host = _Host(folder)
     host.steps = stop
+
     with opened(node, host):
         node.reset(Episode(0, 0, "node"))
         while not node.emit().finished and not host.stopping:
@@ -65,35 +67,58 @@ def _train(node: VLMTraining, tmp_path: Path, stop: float = np.inf) -> ScratchHo
 
 
 def _base(model: VLMBrain, **widgets: Any) -> TrainVLM:
-    settings = {**LEARNING, "epochs": 26, "rate": 3e-3, "auxiliary": ("agent_x-enemy_x", "height")}
-    return TrainVLM(brain=model, **{**settings, **widgets})
+    settings = {
+        **LEARNING,
+        "epochs": 26,
+        "rate": 3e-3,
+        "auxiliary": ("agent_x-enemy_x", "height"),
+        **widgets,
+    }
+    return TrainVLM(brain=model, **settings)
 
 
 def _lora(model: VLMBrain, **widgets: Any) -> TrainLoRA:
-    return TrainLoRA(brain=model, **{**LEARNING, "name": "adapter", **widgets})
+    settings = {
+        **LEARNING,
+        "name": "adapter",
+        **widgets,
+    }
+    return TrainLoRA(brain=model, **settings)
 
 
 def _curve(home: Path, name: str = "small", table: str = "training") -> dict[str, np.ndarray]:
-    with (home / "training" / name / f"{table}.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    return {column: np.array([float(row[column]) for row in rows]) for column in rows[0]}
+    path = home / "training" / name / f"{table}.csv"
+    with path.open() as file:
+        head, *rows = csv.reader(file)
+    columns = np.array(rows, float).T
+    return dict(zip(head, columns, strict=True))
 
 
 def _trained(home: Path, name: str = "small") -> VLMBrain:
-    return VLMBrain.load(home / "models/vlm" / f"{name}.safetensors")
+    path = home / "models/vlm" / f"{name}.safetensors"
+    return VLMBrain.load(path)
 
 
 def _agreement(brain: VLMBrain, data: DataSet, loader: LoRALoader | None = None) -> float:
     """The share of a match's samples that a strategist answers as labelled."""
-    adapters = [] if loader is None else [loader.tick()]
-    samples = data.read(data.episodes()[0])
+    adapters = []
+    if loader is not None:
+        adapters.append(loader.tick())
+    episode = data.episodes()[0]
+    samples = data.read(episode)
+
     right: list[bool] = []
     node = VLMStrategist(brain=brain, answer="choose")
     with opened(node):
         for row in range(len(samples)):
-            inputs = {"image": samples.picture(row), "prompt": PROMPTS[0], "adapters": adapters}
+            inputs = {
+                "image": samples.picture(row),
+                "prompt": PROMPTS[0],
+                "adapters": adapters,
+            }
             (answer,) = play(node, inputs)
-            right.append(answer.text == str(samples.actions[row]))
+            label = str(samples.actions[row])
+            right.append(answer.text == label)
     return float(np.mean(right))
 
 
@@ -104,7 +129,8 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MINIBRAINS_HOME", str(folder / "home"))
         write_pictures()
-        _train(_base(save_model(folder / "tiny.safetensors")), folder)
+        model = save_model(folder / "tiny.safetensors")
+        _train(_base(model), folder)
     return folder / "home"
 
 
@@ -114,21 +140,33 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_it_learns_to_answer_as_the_teacher(learned: Path) -> None:
     loss = _curve(learned)["loss"]
-    assert loss[-5:].mean() < 0.5 * loss[:5].mean()
-    assert _curve(learned, table="validation")["agreement"].max() > 0.9
-    assert _agreement(_trained(learned), DataSet(learned / "data" / NAME)) > 0.9
-    assert (learned / "training/small/training_curves.png").read_bytes().startswith(b"\x89PNG")
+    first, last = loss[:5].mean(), loss[-5:].mean()
+    assert last < 0.5 * first
+
+    validation = _curve(learned, table="validation")
+    assert validation["agreement"].max() > 0.9
+    data = DataSet(learned / "data" / NAME)
+    assert _agreement(_trained(learned), data) > 0.9
+
+    picture = learned / "training/small/training_curves.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
     header = read_header(learned / "models/vlm/small.safetensors").metadata
     about = json.loads(header["data"])
-    assert (about["name"], about["episodes"], about["samples"]) == (NAME, 6, 4 * 35)
-    assert json.loads(header["metrics"])["validation_agreement"] > 0.9
+    assert about["name"] == NAME
+    assert about["episodes"] == 6
+    assert about["samples"] == 4 * 35
+    metrics = json.loads(header["metrics"])
+    assert metrics["validation_agreement"] > 0.9
     assert json.loads(header["prompts"]) == list(PROMPTS[:1])
 
 
 @pytest.mark.slow
 def test_it_ends_its_answers(learned: Path) -> None:
-    samples = DataSet(learned / "data" / NAME).episodes()
-    picture = DataSet(learned / "data" / NAME).read(samples[0]).picture(0)
+    data = DataSet(learned / "data" / NAME)
+    episode = data.episodes()[0]
+    picture = data.read(episode).picture(0)
+
     node = VLMStrategist(brain=_trained(learned), answer="generate")
     with opened(node):
         (answer,) = play(node, {"image": picture, "prompt": PROMPTS[0]})
@@ -138,10 +176,14 @@ def test_it_ends_its_answers(learned: Path) -> None:
 def test_every_checkpoint_answers(model: VLMBrain, tmp_path: Path, home: Path) -> None:
     data = write_pictures(4)
     _train(_base(model, epochs=2), tmp_path)
-    checkpoints = sorted((home / "training/small").glob("step-*.safetensors"))
-    assert [path.stem for path in checkpoints] == ["step-000005", "step-000010", "step-000014"]
+
+    folder = home / "training/small"
+    checkpoints = sorted(folder.glob("step-*.safetensors"))
+    names = [path.stem for path in checkpoints]
+    assert names == ["step-000005", "step-000010", "step-000014"]
     for path in checkpoints:
-        assert 0 <= _agreement(VLMBrain.load(path), data) <= 1
+        brain = VLMBrain.load(path)
+        assert 0 <= _agreement(brain, data) <= 1
 
 
 @pytest.mark.slow
@@ -149,18 +191,25 @@ def test_every_checkpoint_answers(model: VLMBrain, tmp_path: Path, home: Path) -
 def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(
     precision: str, model: VLMBrain, tmp_path: Path, home: Path
 ) -> None:
+    settings: dict[str, Any] = {"epochs": 2, "precision": precision}
     write_pictures(4)
-    _train(_base(model, name="whole", epochs=2, precision=precision), tmp_path)
-    _train(_base(model, epochs=2, precision=precision), tmp_path, stop=3)
-    host = _train(_base(model, epochs=2, precision=precision), tmp_path, stop=5)
+    _train(_base(model, name="whole", **settings), tmp_path)
+
+    _train(_base(model, **settings), tmp_path, stop=3)
+    host = _train(_base(model, **settings), tmp_path, stop=5)
     assert "goes on after step 3" in host.said[0]
-    _train(_base(model, epochs=2, precision=precision), tmp_path)
+    _train(_base(model, **settings), tmp_path)
+
     for table in ("training", "validation"):
-        whole, parts = _curve(home, "whole", table), _curve(home, "small", table)
+        whole = _curve(home, "whole", table)
+        parts = _curve(home, "small", table)
         for name, values in whole.items():
             assert parts[name] == pytest.approx(values, abs=1e-5)
-    for name, array in _trained(home, "whole").tensors.items():
-        assert np.array_equal(array, _trained(home).tensors[name])
+
+    whole_weights = _trained(home, "whole").tensors
+    parts_weights = _trained(home).tensors
+    for name, array in whole_weights.items():
+        assert np.array_equal(array, parts_weights[name])
 
 
 def test_a_batch_is_read_as_in_play(model: VLMBrain) -> None:
@@ -170,16 +219,24 @@ def test_a_batch_is_read_as_in_play(model: VLMBrain) -> None:
     data = write_pictures(2)
     assert model.ref is not None
     asked = load_pretrained(model.ref)
-    samples = VLMSamples(data, data.episodes(), PROMPTS, ("height",))
+    episodes = data.episodes()
+    samples = VLMSamples(data, episodes, PROMPTS, ("height",))
     few = [samples[row] for row in range(7)]  # in row 7 no action has an effect
-    assert len({sample.prompt for sample in few}) == 2
-    reader = BatchReader(asked, model.answers, np.zeros(1, np.float32), np.ones(1, np.float32))
-    inputs = reader(few)["inputs"]
-    pictures = data.read(data.episodes()[0])
+    prompts = {sample.prompt for sample in few}
+    assert len(prompts) == 2
+
+    mean = np.zeros(1, np.float32)
+    std = np.ones(1, np.float32)
+    reader = BatchReader(asked, model.answers, mean, std)
+    batch = reader(few)
+    pictures = data.read(episodes[0])
+
     with torch.inference_mode():
-        together = asked.model(**inputs, use_cache=False).logits[:, -2]
+        output = asked.model(**batch["inputs"], use_cache=False)
+        together = output.logits[:, -2]
         for row, sample in enumerate(few):
-            alone = asked.read(pictures.picture(row), sample.prompt)
+            picture = pictures.picture(row)
+            alone = asked.read(picture, sample.prompt)
             logits = asked.next_logits(asked.model, alone)
             assert torch.allclose(together[row], logits, atol=1e-4)
 
@@ -189,10 +246,12 @@ def test_a_full_disk_keeps_the_last_checkpoint(
 ) -> None:
     write_pictures(4)
     _train(_base(model, epochs=2), tmp_path, stop=5)
+
     with monkeypatch.context() as full:
         full.setattr("os.fsync", _no_space)
         with pytest.raises(MinibrainsError, match="No space left on device; the checkpoint of ste"):
             _train(_base(model, epochs=2), tmp_path)
+
     _train(_base(model, epochs=2), tmp_path)
     assert len(_curve(home)["loss"]) == 14
 
@@ -208,7 +267,9 @@ def test_a_loss_that_is_no_number_leaves_its_batch(
     with pytest.raises(MinibrainsError, match=r"the loss of step \d+ is (nan|inf)") as refused:
         _train(_base(model, rate=1e25), tmp_path)
     assert "\n" not in str(refused.value)
-    (path,) = (home / "training/small").glob("not-finite-*.npz")
+
+    folder = home / "training/small"
+    (path,) = folder.glob("not-finite-*.npz")
     with np.load(path) as batch:
         assert len(batch["labels"]) == 16
         assert batch["input_ids"].shape[0] == 16
@@ -221,7 +282,9 @@ def test_another_training_of_the_same_name_is_refused(
     _train(_base(model, epochs=1), tmp_path)
     with pytest.raises(MinibrainsError, match="its batch is 16, and here it is 8; choose another"):
         _train(_base(model, epochs=1, batch=8), tmp_path)
-    (home / "training/small/training.json").write_text("{")
+
+    path = home / "training/small/training.json"
+    path.write_text("{")
     with pytest.raises(MinibrainsError, match=r"training.json cannot be read.*choose another name"):
         _train(_base(model, epochs=1), tmp_path)
 
@@ -232,7 +295,9 @@ def test_a_damaged_checkpoint_is_named(
 ) -> None:
     write_pictures(4)
     _train(_base(model, epochs=1), tmp_path, stop=2)
-    (home / "training/small/checkpoint-2" / file).write_bytes(b"{")
+
+    path = home / "training/small/checkpoint-2" / file
+    path.write_bytes(b"{")
     with pytest.raises(MinibrainsError, match=r"cannot be read, so the training cannot go on"):
         _train(_base(model, epochs=1), tmp_path)
 
@@ -243,6 +308,7 @@ def test_what_cannot_be_learned_from_is_refused(model: VLMBrain, tmp_path: Path)
         _train(_base(model, prompts=(" ",)), tmp_path)
     with pytest.raises(DataError, match="has no variable 'width'"):
         _train(_base(model, auxiliary=("width",)), tmp_path)
+
     for path in data.files():
         path.unlink()
     for number in range(2):
@@ -264,15 +330,27 @@ def test_an_adapter_learns_another_rule_and_leaves_the_base_alone(
     base = _trained(learned)
     before = {name: array.copy() for name, array in base.tensors.items()}
     assert _agreement(base, other) < 0.2
+
     _train(_lora(base, epochs=12), tmp_path)
     adapter = LoraAdapter.load(home / "models/lora_adapter/adapter.safetensors")
-    assert _agreement(base, other, LoRALoader(brain=adapter)) > 0.9
-    assert (adapter.adapter["r"], adapter.adapter["lora_alpha"]) == (16, 32)
-    modules = {name.split(".")[-3] for name in adapter.tensors}
+    loader = LoRALoader(brain=adapter)
+    assert _agreement(base, other, loader) > 0.9
+    assert adapter.adapter["r"] == 16
+    assert adapter.adapter["lora_alpha"] == 32
+
+    modules: set[str] = set()
+    for name in adapter.tensors:
+        assert "visual" not in name
+        modules.add(name.split(".")[-3])
     assert modules == {
-        "q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"
-    }  # fmt: skip
-    assert not any("visual" in name for name in adapter.tensors)
+        "q_proj",
+        "k_proj",
+        "v_proj",
+        "o_proj",
+        "gate_proj",
+        "up_proj",
+        "down_proj",
+    }
     for name, array in before.items():
         assert array.tobytes() == base.tensors[name].tobytes()
 
@@ -283,31 +361,45 @@ def test_an_adapter_s_training_goes_on_with_its_dropout(
     model: VLMBrain, tmp_path: Path, home: Path
 ) -> None:
     write_pictures(4)
-    settings: dict[str, Any] = {"preset": "careful", "batch": 0, "epochs": 1, "rate": 1e-3}
+    settings: dict[str, Any] = {
+        "preset": "careful",
+        "batch": 0,
+        "epochs": 1,
+        "rate": 1e-3,
+    }
     _train(_lora(model, name="whole", **settings), tmp_path)
     _train(_lora(model, **settings), tmp_path, stop=3)
     _train(_lora(model, **settings), tmp_path)
-    whole, parts = _curve(home, "whole"), _curve(home, "adapter")
-    assert len(whole["loss"]) == 14, "3 * 35 samples in steps of 8"
-    assert parts["loss"] == pytest.approx(whole["loss"], abs=1e-5)
+
+    whole = _curve(home, "whole")["loss"]
+    parts = _curve(home, "adapter")["loss"]
+    assert len(whole) == 14, "3 * 35 samples in steps of 8"
+    assert parts == pytest.approx(whole, abs=1e-5)
 
 
 def test_presets(model: VLMBrain) -> None:
-    assert _lora(model, batch=0).lora() == LoRAPreset(16, 32, 0.0, 32, 1, 2e-3, 3)
+    usual = _lora(model, batch=0).lora()
+    assert usual == LoRAPreset(16, 32, 0.0, 32, 1, 2e-3, 3)
+
     careful = _lora(model, batch=0, preset="careful").lora()
     assert careful == LoRAPreset(16, 16, 0.05, 2, 4, 2e-4, 3)
     assert careful.batch * careful.accumulate == 8
+
     changed = _lora(model, preset="careful", rank=4, dropout=0.0).lora()
-    assert (changed.rank, changed.alpha, changed.dropout) == (4, 16, 0.0)
+    assert changed.rank == 4
+    assert changed.alpha == 16
+    assert changed.dropout == 0.0
 
 
 def test_an_adapter_for_actions_that_the_model_cannot_answer_is_refused(
     tmp_path: Path, model: VLMBrain
 ) -> None:
     write_pictures(2)
+    path = tmp_path / "two.safetensors"
     two = VLMBrain(model.tensors, files=model.files, answers=("0", "1"))
-    two.save(tmp_path / "two.safetensors", title="Two", made_by="a test")
-    node = _lora(VLMBrain.load(tmp_path / "two.safetensors"))
+    two.save(path, title="Two", made_by="a test")
+
+    node = _lora(VLMBrain.load(path))
     with pytest.raises(DataError, match=f"has the actions {ACTIONS[2]}, which are no answers of"):
         _train(node, tmp_path)
 
@@ -324,19 +416,27 @@ def test_a_merged_model_answers_as_the_base_with_its_adapter(
     from peft import LoraConfig, get_peft_model
 
     assert model.ref is not None
-    settings = LoraConfig(
-        r=16, lora_alpha=32, target_modules=LANGUAGE_LAYERS, init_lora_weights=False
+    config = LoraConfig(
+        r=16,
+        lora_alpha=32,
+        target_modules=LANGUAGE_LAYERS,
+        init_lora_weights=False,
     )
-    unmerged = get_peft_model(load_pretrained(model.ref).model, settings)
-    unmerged.save_pretrained(tmp_path / "peft", save_embedding_layers=False)
-    LoraAdapter.of_folder(tmp_path / "peft", model.ref).save(
-        tmp_path / "lora.safetensors", title="t", made_by="a test"
-    )
-    loader = LoRALoader(brain=LoraAdapter.load(tmp_path / "lora.safetensors"))
+    pretrained = load_pretrained(model.ref)
+    unmerged = get_peft_model(pretrained.model, config)
+    folder = tmp_path / "peft"
+    unmerged.save_pretrained(folder, save_embedding_layers=False)
+
+    path = tmp_path / "lora.safetensors"
+    LoraAdapter.of_folder(folder, model.ref).save(path, title="t", made_by="a test")
+    loader = LoRALoader(brain=LoraAdapter.load(path))
     node = MergeLoRA(brain=model, name="one", weights=weights)
     with opened(node):
-        before, after = play(node, {"adapters": [loader.tick()]}, {"adapters": [loader.tick()]})
-    assert (before, after) == ((False,), (True,))
+        first_tick = {"adapters": [loader.tick()]}
+        second_tick = {"adapters": [loader.tick()]}
+        before, after = play(node, first_tick, second_tick)
+    assert before == (False,)
+    assert after == (True,)
 
     brain = VLMBrain.load(home / "models/vlm/one.safetensors")
     assert brain.ref is not None
@@ -345,12 +445,14 @@ def test_a_merged_model_answers_as_the_base_with_its_adapter(
     plain = load_pretrained(model.ref)
     tolerance = {"f32": 1e-3, "f16": 3e-2}[weights]
     for seed in range(5):
-        picture = np.random.default_rng(seed).integers(0, 256, (32, 96, 3), np.uint8)
+        rng = np.random.default_rng(seed)
+        picture = rng.integers(0, 256, (32, 96, 3), np.uint8)
         inputs = asked.read(picture, PROMPTS[0])
         with torch.inference_mode():
             expected = unmerged(**inputs, use_cache=False).logits[0, -1]
-            assert torch.allclose(asked.next_logits(asked.model, inputs), expected, atol=tolerance)
+            merged = asked.next_logits(asked.model, inputs)
             unchanged = plain.next_logits(plain.model, inputs)
+        assert torch.allclose(merged, expected, atol=tolerance)
         assert not torch.allclose(unchanged, expected, atol=10 * tolerance)
 
 
@@ -358,9 +460,12 @@ def test_what_cannot_be_merged_is_refused(model: VLMBrain, tmp_path: Path) -> No
     node = MergeLoRA(brain=model, name="one")
     with opened(node), pytest.raises(MinibrainsError, match="nothing to merge; link a LoRALoader"):
         play(node, {"adapters": []})
-    untrained = LoraAdapter.load(bundled_dir("models") / "lora_adapter/sf2-untrained.safetensors")
+
+    path = bundled_dir("models") / "lora_adapter/sf2-untrained.safetensors"
+    untrained = LoraAdapter.load(path)
     link = LoRALoader(brain=untrained).tick()
     with opened(node), pytest.raises(BrainError, match=r"the model 'Qwen3-VL.*this one is 'Tiny 0"):
         play(node, {"adapters": [link]})
+
     with pytest.raises(MinibrainsError, match="cannot be the name of a brain"):
         MergeLoRA(brain=model, name="../one").check()
