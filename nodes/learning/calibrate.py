@@ -217,12 +217,11 @@ class Calibrate(Register, category="learning", collects=True, terminal="finished
 
     def _save(self, calibration: ButtonCalibration) -> None:
         path = self._path(calibration.kind)
-        workflow = self._host.workflow
         try:
             sha256 = calibration.save(
                 path,
                 title=f"{self.name}, calibrated on {self.data}",
-                made_by=workflow.command or f"python -m server run {workflow.name}",
+                made_by=self._host.workflow.made_by,
                 parents=[self._parent],
                 metrics=self._figures,
             )

@@ -531,9 +531,6 @@ class Cloning(Register, abstract=True, category="learning", collects=True, termi
         parents = [self._about["start_sha256"]] if self.start else []
         if self.brain.ref is not None:
             parents.insert(0, self.brain.ref.sha256)
-        licensed: dict[str, str] = {}
-        if self.license:
-            licensed["license"] = self.license
         origin = lineage(
             self._host.workflow,
             self._data,
@@ -546,6 +543,7 @@ class Cloning(Register, abstract=True, category="learning", collects=True, termi
             brain.save,
             path,
             title=self.title or self.name,
+            license=self.license,
             eyes={
                 "fighter_colors_sha256": parents[0] if self.brain.ref is not None else "",
                 "turn": self.turn,
@@ -558,7 +556,6 @@ class Cloning(Register, abstract=True, category="learning", collects=True, termi
             metrics=metrics,
             **origin,
             **self._metadata(),
-            **licensed,
         )
 
     def _metrics(self, trainer: Trainer) -> dict[str, Any]:

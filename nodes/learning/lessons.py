@@ -331,7 +331,7 @@ def lineage(
         samples: The number of samples to learn from, and to validate with.
     """
     return {
-        "made_by": workflow.command or f"python -m server run {workflow.name}",
+        "made_by": workflow.made_by,
         "workflow": workflow.name,
         "workflow_sha256": workflow.sha256,
         "data": {

@@ -586,18 +586,15 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
     def _save(self, brain: Any, path: Path, update: int) -> str:
         """Write the brain of an update, whose header says how it was made; return its SHA-256."""
         workflow = self._host.workflow
-        licensed: dict[str, str] = {}
-        if self.license:
-            licensed["license"] = self.license
         sha256: str = brain.save(
             path,
             title=self.title or self.name,
-            made_by=workflow.command or f"python -m server run {workflow.name}",
+            made_by=workflow.made_by,
+            license=self.license,
             workflow=workflow.name,
             workflow_sha256=workflow.sha256,
             environment={"workflow": self.workflow, "sha256": self._about["environment"]},
             metrics={name: round(value, 6) for name, value in self._metrics(update).items()},
-            **licensed,
         )
         return sha256
 

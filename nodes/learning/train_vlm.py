@@ -368,9 +368,6 @@ class VLMTraining(Register, category="learning", abstract=True):
         metrics: dict[str, Any] = {}
         if self._history(VALIDATIONS)["step"]:
             metrics = self._metrics()
-        licensed: dict[str, str] = {}
-        if self.license:
-            licensed["license"] = self.license
         origin = lineage(
             self._host.workflow,
             self._data_set,
@@ -382,11 +379,11 @@ class VLMTraining(Register, category="learning", abstract=True):
         return brain.save(
             path,
             title=self.title or self.name,
+            license=self.license,
             prompts=self.prompts,
             parents=[self._ref.sha256],
             metrics=metrics,
             **origin,
-            **licensed,
         )
 
     # -- figures
