@@ -24,6 +24,8 @@ _VERSION: Final = "3"
 """The version of the files of what was looked at."""
 COLORS: Final = 2
 """Number of masks that a FighterMask makes of a picture."""
+LOOKED_AT_ONCE: Final = 4
+"""Number of episodes that are looked at on a tick: other workers of the run take some of them."""
 
 
 class Eyes(NamedTuple):
