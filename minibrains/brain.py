@@ -322,15 +322,18 @@ class Brain:
         brain.ref = BrainRef(str(path.absolute()), hash_file(path))
         return brain
 
-    def save(self, path: Path, *, title: str, made_by: str, **people: Any) -> str:
+    def save(
+        self, path: Path, *, title: str, made_by: str, license: str = "", **people: Any
+    ) -> str:
         """Write the brain into a file, by renaming a temporary one. Equal brains give equal bytes.
 
         Args:
             path: The file, which is replaced if it exists.
             title: A title for people.
             made_by: The command or workflow that made the brain.
-            people: Further entries for people: description, license, author, parents (a list of
-                SHA-256), metrics.
+            license: Its licence; empty: the file names none.
+            people: Further entries for people: description, author, parents (a list of SHA-256),
+                metrics.
 
         Returns:
             The SHA-256 of the file.
@@ -349,6 +352,8 @@ class Brain:
             "title": title,
             "made_by": made_by,
         }
+        if license:
+            metadata["license"] = license
         for name, text in people.items():
             if not isinstance(text, str):
                 text = json.dumps(text, sort_keys=True)

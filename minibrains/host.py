@@ -69,6 +69,11 @@ class WorkflowInfo:
     command: str = ""
     """The command that plays it; empty if it was not started from the command line."""
 
+    @property
+    def made_by(self) -> str:
+        """The command that makes what its nodes write, for the header of a brain."""
+        return self.command or f"python -m server run {self.name}"
+
 
 @dataclass(frozen=True, slots=True)
 class EpisodeStart:

@@ -69,17 +69,13 @@ class MergeLoRA(Register, category="language", collects=True, terminal="finished
 
         path = home() / "models" / "vlm" / f"{self.name}.safetensors"
         path.parent.mkdir(parents=True, exist_ok=True)
-        workflow = self._host.workflow
-        licensed: dict[str, str] = {}
-        if self.license:
-            licensed["license"] = self.license
         sha256 = brain.save(
             path,
             title=self.title or self.name,
-            made_by=workflow.command or f"python -m server run {workflow.name}",
+            made_by=self._host.workflow.made_by,
+            license=self.license,
             parents=[self._ref.sha256, *(ref.sha256 for ref, _ in refs)],
             adapter_weights=[weight for _, weight in refs],
-            **licensed,
         )
         self._host.say(f"saved the brain vlm/{path.name}, {sha256}")
         self._host.record(model=str(path), model_sha256=sha256)

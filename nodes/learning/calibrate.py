@@ -25,7 +25,16 @@ from minibrains.files import home
 from minibrains.torch_node import compute_on_one_thread
 from nodes.learning.checkpoint import check_training_name
 from nodes.learning.data_set import DataSet, EpisodeInfo, load_arrow
-from nodes.learning.lessons import Eyes, EyesParts, Job, Lessons, hash_data, look, split
+from nodes.learning.lessons import (
+    LOOKED_AT_ONCE,
+    Eyes,
+    EyesParts,
+    Job,
+    Lessons,
+    hash_data,
+    look,
+    split,
+)
 from nodes.learning.trainer import as_shown
 from nodes.policies.buttons import (
     DIRECTIONS,
@@ -36,8 +45,6 @@ from nodes.policies.buttons import (
 )
 from nodes.vision.fighters import FighterColors
 
-LOOKED_AT_ONCE: Final = 4
-"""Number of episodes that are looked at on a tick: other workers of the run take some of them."""
 BATCH: Final = 256
 """Number of samples that the network is asked about at once."""
 TOLERANCE: Final = 0.2
@@ -217,12 +224,11 @@ class Calibrate(Register, category="learning", collects=True, terminal="finished
 
     def _save(self, calibration: ButtonCalibration) -> None:
         path = self._path(calibration.kind)
-        workflow = self._host.workflow
         try:
             sha256 = calibration.save(
                 path,
                 title=f"{self.name}, calibrated on {self.data}",
-                made_by=workflow.command or f"python -m server run {workflow.name}",
+                made_by=self._host.workflow.made_by,
                 parents=[self._parent],
                 metrics=self._figures,
             )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from minibrains import Node
 from minibrains.errors import MinibrainsError
 from minibrains.files import is_plain_name
+from minibrains.values import to_json
 
 if TYPE_CHECKING:
     import torch
@@ -113,10 +114,7 @@ def settings_of(node: Node, free: Collection[str]) -> dict[str, Any]:
     """
     settings: dict[str, Any] = {}
     for name in sorted(node.schema.widgets.keys() - set(free)):
-        value = getattr(node, name)
-        if isinstance(value, Mapping):
-            value = dict(value)
-        settings[name] = json.loads(json.dumps(value))
+        settings[name] = to_json(getattr(node, name))
     return settings
 
 

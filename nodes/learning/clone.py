@@ -7,19 +7,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, Literal, NamedTuple
+from typing import Any, ClassVar, Final, Literal
 
 from minibrains import (
-    ABSENT,
-    Absent,
     Brain,
-    ColorFrame,
     Episode,
-    Flag,
     Host,
     MinibrainsError,
-    Number,
-    Register,
     widget,
 )
 from minibrains.brain_file import hash_file
@@ -28,13 +22,14 @@ from minibrains.torch_node import compute_on_one_thread
 from nodes.learning import curves
 from nodes.learning.checkpoint import (
     RESUME,
-    check_training_name,
     resume,
     settings_of,
     writing,
 )
 from nodes.learning.data_set import DataSet, EpisodeInfo, load_arrow
+from nodes.learning.imitation import NOTHING_YET, Imitation, Learning
 from nodes.learning.lessons import (
+    LOOKED_AT_ONCE,
     Eyes,
     EyesParts,
     Job,
@@ -53,38 +48,14 @@ from nodes.learning.trainer import (
     TrainingConfig,
     check_training,
     count_labels,
+    validation_metrics,
 )
 from nodes.policies.network import MOST_LAYERS, FrameNetwork, PolicyHead
 from nodes.vision.fighters import FighterColors
 
-LOOKED_AT_ONCE: Final = 4
-"""Number of episodes that are looked at on a tick: other workers of the run take some of them."""
 
-
-class Learning(NamedTuple):
-    """The outputs of ClonePolicy."""
-
-    loss: Number | Absent
-    agreement: Number | Absent
-    validation_loss: Number | Absent
-    validation_agreement: Number | Absent
-    curves: ColorFrame | Absent
-    finished: Flag
-
-
-NOTHING_YET: Final = Learning(ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, False)
-
-
-class Cloning(Register, abstract=True, category="learning", collects=True, terminal="finished"):
+class Cloning(Imitation, abstract=True):
     """Train a network to act as a teacher would, on the user's data set `data`.
-
-    loss:  of the last batch, with all its terms
-    agreement:  with the teacher in the last batch, 0 to 1
-    validation_loss:  cross-entropy on the matches that are not learned from, after each validation
-    validation_agreement:  with the teacher on these matches, 0 to 1
-    curves:  uint8 [180, 320, 3], after each validation: losses in blue, the batches' darker, and in
-        green the agreement in validation
-    finished:  True: the policy is saved; this ends the episode
 
     A subclass says which network it is, and what its outputs should be.
     """
@@ -93,9 +64,6 @@ class Cloning(Register, abstract=True, category="learning", collects=True, termi
     """The node whose network is trained."""
 
     brain: FighterColors
-    data: str = widget(rebuild=True, doc="the name of the data set")
-    name: str = widget(rebuild=True, doc="the name of the training and of its policy")
-    game: str = widget(default="", rebuild=True, names="game", doc="of the data set; empty: any")
 
     turn: bool = widget(default=True, rebuild=True, doc="as in FighterMask")
     pictures: int = widget(
@@ -158,13 +126,6 @@ class Cloning(Register, abstract=True, category="learning", collects=True, termi
     rate: float = widget(
         default=2e-3, min=0.0, rebuild=True, doc="the highest learning rate of its one cycle"
     )
-    decay: float = widget(default=0.01, min=0.0, rebuild=True, doc="of the weights, by AdamW")
-    precision: Literal["f32", "bf16"] = widget(
-        default="f32",
-        rebuild=True,
-        doc="in which a step computes; bf16 is faster on processors that have instructions for it "
-        "(AMX, AVX-512 BF16), and slower on others",
-    )
     actionable: bool = widget(
         default=True,
         rebuild=True,
@@ -199,13 +160,6 @@ class Cloning(Register, abstract=True, category="learning", collects=True, termi
         doc="prioritised replay: samples are drawn in proportion to their latest loss to the power "
         "of this, 0.6 say; 0: an epoch shows each of them once",
     )
-    seed: int = widget(
-        default=0, min=0, rebuild=True, doc="of the weights, the split and the order of samples"
-    )
-
-    validation: float = widget(
-        default=0.1, min=0.0, max=0.9, rebuild=True, doc="share of the matches to validate with"
-    )
     matches: int = widget(
         default=0,
         min=0,
@@ -215,27 +169,13 @@ class Cloning(Register, abstract=True, category="learning", collects=True, termi
     validate: int = widget(
         default=100, min=1, rebuild=True, doc="number of steps from one validation to the next"
     )
-    better: Literal["loss", "agreement"] = widget(
-        default="loss",
-        rebuild=True,
-        doc="the best validation has the least loss, or most agreement",
-    )
-    stop_after: int = widget(
-        default=0,
-        min=0,
-        rebuild=True,
-        doc="number of validations without a better one after which it stops early; 0: never",
-    )
     checkpoint: int = widget(
         default=200, min=1, rebuild=True, doc="number of steps from one checkpoint to the next"
     )
     steps: int = widget(default=5, min=1, max=100_000, doc="number of steps on a tick")
-    title: str = widget(default="", doc="the title in the header of brains; empty: the name")
-    license: str = widget(default="", doc="the licence in the header; empty: none is named")
 
     def check(self) -> None:
-        DataSet.named(self.data)
-        check_training_name(self.name)
+        super().check()
         if len(self.box) != 4 or min(self.box) < 0 or min(self.box[2:]) < 1:
             raise MinibrainsError(
                 f"box is {list(self.box)}; expected left, top, width and height in pixels"
@@ -271,12 +211,9 @@ class Cloning(Register, abstract=True, category="learning", collects=True, termi
         self._events = curves.Events(self._folder / "events")
 
     def reset(self, episode: Episode) -> None:
+        super().reset(episode)
         self._trainer = None
         self._lessons.clear()
-        self.now = NOTHING_YET
-
-    def emit(self) -> Learning:
-        return self.now
 
     def latch(self) -> None:
         if not self._episodes:
@@ -531,9 +468,6 @@ class Cloning(Register, abstract=True, category="learning", collects=True, termi
         parents = [self._about["start_sha256"]] if self.start else []
         if self.brain.ref is not None:
             parents.insert(0, self.brain.ref.sha256)
-        licensed: dict[str, str] = {}
-        if self.license:
-            licensed["license"] = self.license
         origin = lineage(
             self._host.workflow,
             self._data,
@@ -546,6 +480,7 @@ class Cloning(Register, abstract=True, category="learning", collects=True, termi
             brain.save,
             path,
             title=self.title or self.name,
+            license=self.license,
             eyes={
                 "fighter_colors_sha256": parents[0] if self.brain.ref is not None else "",
                 "turn": self.turn,
@@ -558,15 +493,11 @@ class Cloning(Register, abstract=True, category="learning", collects=True, termi
             metrics=metrics,
             **origin,
             **self._metadata(),
-            **licensed,
         )
 
     def _metrics(self, trainer: Trainer) -> dict[str, Any]:
-        best = trainer.best_validation
         return {
-            "best_step": int(trainer.validations["step"][best]),
-            "validation_loss": round(trainer.validations["loss"][best], 6),
-            "validation_agreement": round(trainer.validations["agreement"][best], 6),
+            **validation_metrics(trainer.validations, trainer.best_validation),
             "validation_majority": round(trainer.majority, 6),
         }
 
@@ -585,21 +516,14 @@ class Cloning(Register, abstract=True, category="learning", collects=True, termi
     def _show(self, trainer: Trainer, validated: bool) -> None:
         """Deliver the figures of the last step, and those of a new validation."""
         text = "beginning"
-        loss: Number | Absent = ABSENT
-        agreement: Number | Absent = ABSENT
         if trainer.step:
-            loss, agreement = trainer.curves["loss"][-1], trainer.curves["agreement"][-1]
-            text = f"loss {loss:.3f}"
-        self.now = Learning(loss, agreement, ABSENT, ABSENT, ABSENT, trainer.finished)
+            text = f"loss {trainer.curves['loss'][-1]:.3f}"
         if trainer.validations["step"]:
             best = trainer.best_validation
             text += f", best validation: agreement {trainer.validations['agreement'][best]:.1%}"
+        self.now = NOTHING_YET._replace(finished=trainer.finished).with_step(trainer.curves)
         if validated:
-            self.now = self.now._replace(
-                validation_loss=trainer.validations["loss"][-1],
-                validation_agreement=trainer.validations["agreement"][-1],
-                curves=curves.sketch(trainer.curves, trainer.validations, trainer.steps),
-            )
+            self.now = self.now.with_validation(trainer.curves, trainer.validations, trainer.steps)
         self._host.progress(trainer.step, trainer.steps, text)
 
 

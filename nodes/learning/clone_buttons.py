@@ -94,12 +94,11 @@ class CloneButtons(Cloning):
             temperature=self.temperature,
         )
         path = home() / "models" / calibration.kind / f"{self.name}.safetensors"
-        workflow = self._host.workflow
         sha256 = self._write(
             calibration.save,
             path,
             title=self.title or self.name,
-            made_by=workflow.command or f"python -m server run {workflow.name}",
+            made_by=self._host.workflow.made_by,
         )
         self._host.say(f"saved the brain {calibration.kind}/{path.name}, {sha256}")
 

@@ -185,17 +185,14 @@ class LearnFighterColors(Node, category="learning", collects=True):
                 "let more match-ups be played, and longer"
             ) from None
         workflow = self._host.workflow
-        licensed: dict[str, str] = {}
-        if self.license:
-            licensed["license"] = self.license
         sha256 = brain.save(
             self._host.dir / self.file,
             title=self.title,
             # not the command of this run: options such as --runs are not to change the file
             made_by=f"python -m server run {workflow.name}",
+            license=self.license,
             workflow_sha256=workflow.sha256,
             description=f"Learned from {self._seen} pictures of {len(self._stages)} episodes",
-            **licensed,
         )
         self._saved = True
         self._host.say(

@@ -20,7 +20,7 @@ from minibrains import (
     widget,
 )
 from minibrains.files import LineFile, home
-from nodes.learning.checkpoint import check_training_name
+from nodes.learning.checkpoint import check_training_name, settings_of
 from nodes.learning.data_set import DataSet, load_arrow
 
 LOG: Final = "rounds.jsonl"
@@ -205,7 +205,4 @@ class DaggerRounds(Register, category="learning", collects=True, terminal="finis
 
     def settings(self) -> Mapping[str, Any]:
         """Return the widgets on which the result of a round depends, as they are in JSON."""
-        names = sorted(self.schema.widgets.keys() - {"rounds", "stop_after", "workers"})
-        settings: dict[str, Any] = {name: getattr(self, name) for name in names}
-        settings["states"] = list(self.states)
-        return settings
+        return settings_of(self, {"rounds", "stop_after", "workers"})

@@ -24,6 +24,8 @@ _VERSION: Final = "3"
 """The version of the files of what was looked at."""
 COLORS: Final = 2
 """Number of masks that a FighterMask makes of a picture."""
+LOOKED_AT_ONCE: Final = 4
+"""Number of episodes that are looked at on a tick: other workers of the run take some of them."""
 
 
 class Eyes(NamedTuple):
@@ -331,7 +333,7 @@ def lineage(
         samples: The number of samples to learn from, and to validate with.
     """
     return {
-        "made_by": workflow.command or f"python -m server run {workflow.name}",
+        "made_by": workflow.made_by,
         "workflow": workflow.name,
         "workflow_sha256": workflow.sha256,
         "data": {

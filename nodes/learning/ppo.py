@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -26,7 +25,8 @@ from minibrains import (
 from minibrains.errors import WorkflowError
 from minibrains.files import home, write_atomic
 from minibrains.torch_node import compute_on_one_thread
-from nodes.learning.checkpoint import check_training_name, resume
+from minibrains.values import to_json
+from nodes.learning.checkpoint import check_training_name, resume, settings_of
 from nodes.learning.curves import sketch_rewards
 from nodes.learning.ppo_checkpoint import pack, size_of, unpack
 from nodes.learning.ppo_evaluation import Evaluations
@@ -366,7 +366,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         compute_on_one_thread()  # games that were closed before have given back the others
         self._figures = Figures(games.num_envs)
         learner = self._make_learner(games)
-        self._about = self._dependencies(games)
+        self._about = {"environment": games.workflow_sha256, **settings_of(self, _FREE)}
         if packed is not None:
             self._unpack(packed, learner)
         elif self._folder.resume.exists():
@@ -402,7 +402,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         count = min(self._fitted.size.environments, self.evaluation_episodes)
         games = self._open_games(count, widgets)
         settings = {"seed": self.seed, "episodes": self.evaluation_episodes, "widgets": widgets}
-        return Evaluations(games, json.loads(json.dumps(settings)))
+        return Evaluations(games, to_json(settings))
 
     def _open_games(self, count: int, widgets: Mapping[str, Any]) -> Games:
         """Open games of the environment with widget values."""
@@ -412,7 +412,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
             "workflow": self.workflow,
             "train": list(self.train),
             "reward": self.reward or None,
-            "widgets": dict(widgets),
+            "widgets": to_json(widgets),
             "brains": dict(self.brains),
             "packs": self._host.packs,
         }
@@ -451,15 +451,6 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
             kl=self.kl,
             seed=self.seed,
         )
-
-    def _dependencies(self, games: Games) -> dict[str, Any]:
-        """Return everything that the training depends on; JSON."""
-        about: dict[str, Any] = {"environment": games.workflow_sha256}
-        for name in self.schema.widgets.keys() - _FREE:
-            value = getattr(self, name)
-            about[name] = dict(value) if isinstance(value, Mapping) else value
-        settings: dict[str, Any] = json.loads(json.dumps(about, sort_keys=True))
-        return settings
 
     def _begin_stage(self, games: Games) -> None:
         """Let the next episodes begin in the states of the present stage."""
@@ -586,18 +577,15 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
     def _save(self, brain: Any, path: Path, update: int) -> str:
         """Write the brain of an update, whose header says how it was made; return its SHA-256."""
         workflow = self._host.workflow
-        licensed: dict[str, str] = {}
-        if self.license:
-            licensed["license"] = self.license
         sha256: str = brain.save(
             path,
             title=self.title or self.name,
-            made_by=workflow.command or f"python -m server run {workflow.name}",
+            made_by=workflow.made_by,
+            license=self.license,
             workflow=workflow.name,
             workflow_sha256=workflow.sha256,
             environment={"workflow": self.workflow, "sha256": self._about["environment"]},
             metrics={name: round(value, 6) for name, value in self._metrics(update).items()},
-            **licensed,
         )
         return sha256
 

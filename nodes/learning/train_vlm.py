@@ -12,14 +12,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple
 
 from minibrains import (
-    ABSENT,
-    Absent,
     Brain,
     Episode,
     Host,
     MinibrainsError,
-    Number,
-    Register,
     widget,
 )
 from minibrains.errors import DataError
@@ -31,11 +27,18 @@ from nodes.language.lora import LANGUAGE_LAYERS, LoraAdapter
 from nodes.language.model_files import FAMILIES
 from nodes.language.pretrained import VLMBrain, load_pretrained
 from nodes.learning import curves
-from nodes.learning.checkpoint import check_same, check_training_name, settings_of, writing
-from nodes.learning.clone import NOTHING_YET, Learning
+from nodes.learning.checkpoint import check_same, resume, settings_of, writing
 from nodes.learning.data_set import DataSet, EpisodeInfo, load_arrow
+from nodes.learning.imitation import NOTHING_YET, Imitation, Learning
 from nodes.learning.lessons import hash_data, lineage, split
-from nodes.learning.trainer import CURVES, VALIDATIONS, NotFiniteError, count_labels
+from nodes.learning.trainer import (
+    CURVES,
+    VALIDATIONS,
+    NotFiniteError,
+    best_validation,
+    count_labels,
+    validation_metrics,
+)
 from nodes.learning.vlm_samples import BatchReader, VLMSamples
 
 if TYPE_CHECKING:
@@ -69,22 +72,22 @@ class _Data(NamedTuple):
         return self.infos[0].actions
 
 
-class VLMTraining(Register, category="learning", abstract=True):
-    """What trainings of a vision-language model have in common."""
+class VLMTraining(Imitation, abstract=True):
+    """What trainings of a vision-language model have in common.
+
+    validation_loss:  cross-entropy over the answers, on the matches that are not learned from,
+        after each validation
+    """
 
     _makes: ClassVar[type[Brain]]
     """The kind of brain that is made."""
 
     brain: VLMBrain
-    data: str = widget(rebuild=True, doc="the name of the data set")
-    name: str = widget(rebuild=True, doc="the name of the training and of what it makes")
-    game: str = widget(default="", rebuild=True, names="game", doc="of the data set; empty: any")
     prompts: tuple[str, ...] = widget(
         rebuild=True,
         doc="the question; with several, each sample is asked one of them, so that the model "
         "learns to read",
     )
-    decay: float = widget(default=0.01, min=0.0, rebuild=True, doc="of the weights, by AdamW")
     smoothing: float = widget(
         default=0.02, min=0.0, max=1.0, rebuild=True, doc="share of the loss about all answers"
     )
@@ -95,19 +98,8 @@ class VLMTraining(Register, category="learning", abstract=True):
         rebuild=True,
         doc="share of the loss that is about the teacher's second best action",
     )
-    precision: Literal["f32", "bf16"] = widget(
-        default="f32",
-        rebuild=True,
-        doc="in which a step computes; bf16 is faster on processors that have instructions for it",
-    )
     device: Device = widget(
         default="cpu", rebuild=True, doc='where it computes; "auto": an accelerator if there is one'
-    )
-    seed: int = widget(
-        default=0, min=0, rebuild=True, doc="of new weights, the split and the order of samples"
-    )
-    validation: float = widget(
-        default=0.1, min=0.0, max=0.9, rebuild=True, doc="share of the matches to validate with"
     )
     validation_samples: int = widget(
         default=2000,
@@ -115,29 +107,15 @@ class VLMTraining(Register, category="learning", abstract=True):
         rebuild=True,
         doc="the most samples of these matches that a validation asks about",
     )
-    better: Literal["loss", "agreement"] = widget(
-        default="loss",
-        rebuild=True,
-        doc="the best validation has the least loss, or most agreement",
-    )
-    stop_after: int = widget(
-        default=0,
-        min=0,
-        rebuild=True,
-        doc="number of validations without a better one after which it stops early; 0: never",
-    )
     checkpoint: int = widget(
         default=200,
         min=1,
         rebuild=True,
         doc="number of steps from one checkpoint, with its validation, to the next",
     )
-    title: str = widget(default="", doc="the title in the header of brains; empty: the name")
-    license: str = widget(default="", doc="the licence in the header; empty: none is named")
 
     def check(self) -> None:
-        DataSet.named(self.data)
-        check_training_name(self.name)
+        super().check()
         if not all(prompt.strip() for prompt in self.prompts) or not self.prompts:
             raise MinibrainsError(
                 f"prompts is {list(self.prompts)}; expected at least one question, none empty"
@@ -146,7 +124,8 @@ class VLMTraining(Register, category="learning", abstract=True):
     def open(self, host: Host) -> None:
         load_arrow()  # what may be missing is better missed now than after an hour
         curves.load_pyplot()
-        _load_trainer()
+        import minibrains.training.answers  # noqa: F401  # takes a while
+
         if self.brain.ref is None:
             raise MinibrainsError("a model is loaded from its file, and this brain is in none")
         compute_on_one_thread()
@@ -161,11 +140,8 @@ class VLMTraining(Register, category="learning", abstract=True):
         self._events = curves.Events(self._folder / "events")
 
     def reset(self, episode: Episode) -> None:
+        super().reset(episode)
         self._trainer, self._saved = None, -1
-        self.now = NOTHING_YET
-
-    def emit(self) -> Learning:
-        return self.now
 
     def latch(self) -> None:
         if self._trainer is None:
@@ -228,6 +204,35 @@ class VLMTraining(Register, category="learning", abstract=True):
     def _brain_of(self, learner: AnswerLearner) -> Brain:
         """Return what has been learned, as a brain that can be played."""
 
+    def _training(self, epochs: int, batch: int, accumulate: int, rate: float) -> AnswerTraining:
+        """Return the settings of the trainer: these, and those that both trainings have."""
+        from minibrains.training.answers import AnswerTraining
+
+        return AnswerTraining(
+            folder=self._folder,
+            epochs=epochs,
+            batch=batch,
+            accumulate=accumulate,
+            rate=rate,
+            decay=self.decay,
+            bf16=self.precision == "bf16",
+            seed=self.seed,
+            device=str(find_device(self.device)),
+        )
+
+    def _loss(
+        self, asked: Pretrained, reader: BatchReader, auxiliary_weight: float = 0.0
+    ) -> AnswerLoss:
+        from minibrains.training.answers import AnswerLoss
+
+        return AnswerLoss(
+            answers=reader.tokens,
+            end=asked.processor.tokenizer.eos_token_id,
+            smoothing=self.smoothing,
+            second=self.second,
+            auxiliary_weight=auxiliary_weight,
+        )
+
     # -- beginning
 
     def _begin(self) -> None:
@@ -243,8 +248,9 @@ class VLMTraining(Register, category="learning", abstract=True):
         targets = data.training.targets
         reader = BatchReader(asked, data.answers, targets.mean(axis=0), targets.std(axis=0) + 1e-3)
         self._trainer = self._make_trainer(self._make_learner(asked, data, reader), reader)
-        if (self._folder / LATEST).exists():
-            self._resume(self._trainer)
+        latest = self._folder / LATEST
+        if latest.exists():
+            resume(latest, self._read_latest)
             self._host.say(f"the training {self.name} goes on after step {self._saved}")
         self._events.begin(max(self._saved, 0))
 
@@ -272,24 +278,27 @@ class VLMTraining(Register, category="learning", abstract=True):
         interval = Interval(self._host, self.checkpoint, self._keep)
         return AnswerTrainer(learner, config, samples, reader, interval, NotFiniteError)
 
-    def _resume(self, trainer: AnswerTrainer) -> None:
+    def _read_latest(self, data: bytes) -> None:
         """Find the last checkpoint and its curves; the rest is read when the training goes on.
 
-        Raises MinibrainsError if it is of another training, or cannot be read.
+        Args:
+            data: The file LATEST.
+
+        Raises:
+            MinibrainsError: It is of another training.
+            OSError: The curves cannot be read.
+            ValueError: It is no such file, or the curves are damaged.
         """
         from transformers import TrainerState
 
-        path = self._folder / LATEST
+        assert self._trainer is not None
         try:
-            latest = json.loads(path.read_bytes())
+            latest = json.loads(data)
             check_same(latest["about"], self._about)
             self._saved = latest["step"]
-            trainer.state = TrainerState.load_from_json(str(self._checkpoint / _STATE))
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise MinibrainsError(
-                f"{path} cannot be read, so the training cannot go on: {error}; "
-                "choose another name, or remove its folder"
-            ) from None
+            self._trainer.state = TrainerState.load_from_json(str(self._checkpoint / _STATE))
+        except (KeyError, TypeError) as error:
+            raise ValueError(str(error)) from None
 
     @property
     def _checkpoint(self) -> Path:
@@ -368,9 +377,6 @@ class VLMTraining(Register, category="learning", abstract=True):
         metrics: dict[str, Any] = {}
         if self._history(VALIDATIONS)["step"]:
             metrics = self._metrics()
-        licensed: dict[str, str] = {}
-        if self.license:
-            licensed["license"] = self.license
         origin = lineage(
             self._host.workflow,
             self._data_set,
@@ -382,11 +388,11 @@ class VLMTraining(Register, category="learning", abstract=True):
         return brain.save(
             path,
             title=self.title or self.name,
+            license=self.license,
             prompts=self.prompts,
             parents=[self._ref.sha256],
             metrics=metrics,
             **origin,
-            **licensed,
         )
 
     # -- figures
@@ -403,35 +409,17 @@ class VLMTraining(Register, category="learning", abstract=True):
         return history
 
     def _best(self) -> int:
-        """Return the index of the best validation: the first with the least loss or most
-        agreement.
-        """
-        history = self._history(VALIDATIONS)
-        if self.better == "loss":
-            return history["loss"].index(min(history["loss"]))
-        return history["agreement"].index(max(history["agreement"]))
+        """Return the index of the best validation."""
+        return best_validation(self._history(VALIDATIONS), self.better)
 
-    def _metrics(self) -> dict[str, Any]:
-        history, best = self._history(VALIDATIONS), self._best()
-        return {
-            "best_step": int(history["step"][best]),
-            "validation_loss": round(history["loss"][best], 6),
-            "validation_agreement": round(history["agreement"][best], 6),
-        }
+    def _metrics(self) -> dict[str, float]:
+        return validation_metrics(self._history(VALIDATIONS), self._best())
 
     def _show(self, finished: bool) -> None:
         training, validation = self._history(CURVES), self._history(VALIDATIONS)
-        loss: Number | Absent = ABSENT
-        agreement: Number | Absent = ABSENT
-        if training["step"]:
-            loss, agreement = training["loss"][-1], training["agreement"][-1]
-        self.now = Learning(loss, agreement, ABSENT, ABSENT, ABSENT, finished)
+        self.now = NOTHING_YET._replace(finished=finished).with_step(training)
         if validation["step"]:
-            self.now = self.now._replace(
-                validation_loss=validation["loss"][-1],
-                validation_agreement=validation["agreement"][-1],
-                curves=curves.sketch(training, validation, self._steps),
-            )
+            self.now = self.now.with_validation(training, validation, self._steps)
 
 
 _LOGGED: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = MappingProxyType({
@@ -441,18 +429,9 @@ _LOGGED: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = MappingProxyType({
 """The names in transformers' log for those of our curves."""
 
 
-class TrainVLM(VLMTraining, category="learning", collects=True, terminal="finished"):
+class TrainVLM(VLMTraining):
     """Train a vision-language model to answer as a teacher would act, on the user's data set
     `data`, with the Trainer of transformers.
-
-    loss:  of the last step, with all its terms
-    agreement:  with the teacher in the last step, 0 to 1
-    validation_loss:  cross-entropy over the answers, on the matches that are not learned from,
-        after each validation
-    validation_agreement:  with the teacher on these matches, 0 to 1
-    curves:  uint8 [180, 320, 3], after each validation: losses in blue, the steps' darker, and in
-        green the agreement in validation
-    finished:  True: the model is saved; this ends the episode
 
     Its brain is the model to begin with, which may have random weights. The pictures of the data
     set are what the model is shown, and the model's own processor reads them, as in play. The right
@@ -497,7 +476,7 @@ class TrainVLM(VLMTraining, category="learning", collects=True, terminal="finish
         return self.auxiliary
 
     def _settings(self) -> AnswerTraining:
-        return _settings(self, self.epochs, self.batch, 1, self.rate)
+        return self._training(self.epochs, self.batch, 1, self.rate)
 
     def _answers_to(self, labels: Collection[int], actions: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(str(label) for label in sorted(labels))
@@ -506,7 +485,7 @@ class TrainVLM(VLMTraining, category="learning", collects=True, terminal="finish
         from minibrains.training.answers import AnswerLearner
 
         asked.model.requires_grad_(True)
-        learner = AnswerLearner(asked.model, _loss(self, asked, reader, self.auxiliary_weight))
+        learner = AnswerLearner(asked.model, self._loss(asked, reader, self.auxiliary_weight))
         if self.auxiliary:
             first = reader([data.training[0]])["inputs"]
             tokens = int((first["input_ids"] == asked.processor.image_token_id).sum())
@@ -547,18 +526,9 @@ PRESETS: Final[Mapping[str, LoRAPreset]] = MappingProxyType({
 })  # fmt: skip
 
 
-class TrainLoRA(VLMTraining, category="learning", collects=True, terminal="finished"):
+class TrainLoRA(VLMTraining):
     """Adapt a trained vision-language model to the user's data set `data`, by a LoRA of PEFT, with
     the Trainer of transformers.
-
-    loss:  of the last step, with all its terms
-    agreement:  with the teacher in the last step, 0 to 1
-    validation_loss:  cross-entropy over the answers, on the matches that are not learned from,
-        after each validation
-    validation_agreement:  with the teacher on these matches, 0 to 1
-    curves:  uint8 [180, 320, 3], after each validation: losses in blue, the steps' darker, and in
-        green the agreement in validation
-    finished:  True: the adapter is saved; this ends the episode
 
     Its brain is the model to adapt. What changes are the seven projections of each layer of its
     language model; the part that sees stays as it is. Give it a trained model: on one with random
@@ -609,7 +579,7 @@ class TrainLoRA(VLMTraining, category="learning", collects=True, terminal="finis
 
     def _settings(self) -> AnswerTraining:
         lora = self.lora()
-        return _settings(self, lora.epochs, lora.batch, lora.accumulate, lora.rate)
+        return self._training(lora.epochs, lora.batch, lora.accumulate, lora.rate)
 
     def _answers_to(self, labels: Collection[int], actions: tuple[str, ...]) -> tuple[str, ...]:
         unknown = [label for label in sorted(labels) if str(label) not in self.brain.answers]
@@ -638,49 +608,10 @@ class TrainLoRA(VLMTraining, category="learning", collects=True, terminal="finis
             warnings.simplefilter("ignore", FutureWarning)  # of PEFT's own question to the model
             torch.default_generator.manual_seed(self.seed)
             changed = get_peft_model(asked.model, config)
-        return AnswerLearner(changed, _loss(self, asked, reader))
+        return AnswerLearner(changed, self._loss(asked, reader))
 
     def _brain_of(self, learner: AnswerLearner) -> LoraAdapter:
         model: Any = learner.model
         with TemporaryDirectory() as folder:
             model.save_pretrained(folder, save_embedding_layers=False)
             return LoraAdapter.of_folder(Path(folder), self._ref)
-
-
-def _settings(
-    node: VLMTraining, epochs: int, batch: int, accumulate: int, rate: float
-) -> AnswerTraining:
-    """Return the settings of a trainer: those of the node, and these."""
-    from minibrains.training.answers import AnswerTraining
-
-    return AnswerTraining(
-        folder=home() / "training" / node.name,
-        epochs=epochs,
-        batch=batch,
-        accumulate=accumulate,
-        rate=rate,
-        decay=node.decay,
-        bf16=node.precision == "bf16",
-        seed=node.seed,
-        device=str(find_device(node.device)),
-    )
-
-
-def _loss(
-    node: VLMTraining, asked: Pretrained, reader: BatchReader, auxiliary_weight: float = 0.0
-) -> AnswerLoss:
-    """Return the loss of a training."""
-    from minibrains.training.answers import AnswerLoss
-
-    return AnswerLoss(
-        answers=reader.tokens,
-        end=asked.processor.tokenizer.eos_token_id,
-        smoothing=node.smoothing,
-        second=node.second,
-        auxiliary_weight=auxiliary_weight,
-    )
-
-
-def _load_trainer() -> None:
-    """Import transformers' Trainer, which takes a while."""
-    import minibrains.training.answers  # noqa: F401

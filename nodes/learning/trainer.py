@@ -205,10 +205,8 @@ class Trainer:
 
     @property
     def best_validation(self) -> int:
-        """The index of the best validation: the first with the least loss or most agreement."""
-        if self.config.better == "loss":
-            return int(np.argmin(self.validations["loss"]))
-        return int(np.argmax(self.validations["agreement"]))
+        """The index of the best validation."""
+        return best_validation(self.validations, self.config.better)
 
     @property
     def net(self) -> nn.ModuleDict:
@@ -365,6 +363,27 @@ def one_cycle(done: float) -> float:
     if done < 0.3:
         return 0.04 + 0.96 * (1 - cos(pi * done / 0.3)) / 2
     return (1 + cos(pi * (done - 0.3) / 0.7)) / 2
+
+
+def best_validation(validations: Mapping[str, Sequence[float]], better: str) -> int:
+    """Return the index of the best validation: the first with the least loss or most agreement.
+
+    Args:
+        validations: The curves VALIDATIONS, not empty.
+        better: "loss" or "agreement".
+    """
+    if better == "loss":
+        return int(np.argmin(validations["loss"]))
+    return int(np.argmax(validations["agreement"]))
+
+
+def validation_metrics(validations: Mapping[str, Sequence[float]], index: int) -> dict[str, float]:
+    """Return the figures of a validation for the header of a brain."""
+    return {
+        "best_step": int(validations["step"][index]),
+        "validation_loss": round(validations["loss"][index], 6),
+        "validation_agreement": round(validations["agreement"][index], 6),
+    }
 
 
 def count_labels(labels: Sequence[int] | np.ndarray, actions: tuple[str, ...]) -> dict[str, int]:

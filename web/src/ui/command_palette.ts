@@ -2,101 +2,67 @@
 
 import { type Command, keyCombination, keyText } from "../editor/commands";
 import { canBeKeys, type OwnKeys } from "../editor/own_keys";
-import { button, h, icon } from "./dom";
+import { button, h } from "./dom";
 import { openDialog, openPopover } from "./overlay";
+import { SearchList } from "./search_list";
 
 const WIDTH = 420;
 const TOP = 96;
 
 export function openCommands(commands: readonly Command[], own: OwnKeys, query = ""): void {
-  const input = h("input", {
-    class: "palette-input",
-    type: "text",
+  const search = new SearchList<Command>("command", {
+    name: "Commands",
+    label: "Search commands",
     placeholder: "Search commands",
-    value: query,
-    role: "combobox",
-    "aria-expanded": "true",
-    "aria-controls": "command-list",
-    "aria-label": "Search commands",
-    spellcheck: "false",
-    autocomplete: "off",
+    empty: "There is no such command.",
+    query,
+    find: (words) => find(commands, words),
+    row,
+    accept(command) {
+      if (isDisabled(command)) return;
+      close();
+      command.run();
+    },
   });
-  const list = h("div", {
-    id: "command-list",
-    class: "palette-list",
-    role: "listbox",
-    "aria-label": "Commands",
+  search.input.addEventListener("keydown", async (event) => {
+    const command = search.chosen;
+    if (event.key !== "F2") return;
+    event.preventDefault();
+    if (!command) return;
+    close();
+    await askKeys(command, commands, own);
+    openCommands(commands, own, search.input.value);
   });
   const element = h(
     "div",
     { class: "palette", role: "dialog", "aria-label": "Commands" },
-    h("div", { class: "palette-head" }, icon("search"), input),
-    list,
+    search.head,
+    search.list,
     h("p", { class: "palette-foot" }, "Enter runs a command, F2 changes its keys."),
   );
-  let found: readonly Command[] = [];
-  let chosen = 0;
-  const choose = (index: number) => {
-    chosen = Math.max(0, Math.min(index, found.length - 1));
-    for (const [i, row] of [...list.children].entries()) {
-      row.setAttribute("aria-selected", String(i === chosen));
-      if (i === chosen) row.scrollIntoView({ block: "nearest" });
-    }
-    input.setAttribute("aria-activedescendant", `command-${chosen}`);
-  };
-  const run = (command: Command | undefined) => {
-    if (!command || command.isDisabled?.()) return;
-    close();
-    command.run();
-  };
-  const changeKeys = async (command: Command | undefined) => {
-    if (!command) return;
-    close();
-    await askKeys(command, commands, own);
-    openCommands(commands, own, input.value);
-  };
-  const search = () => {
-    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const textOf = ({ section, name }: Command) => `${section} ${name}`.toLowerCase();
-    const fits = (command: Command) => words.every((word) => textOf(command).includes(word));
-    const isDisabled = (command: Command) => command.isDisabled?.() ?? false;
-    const fitting = commands.filter(fits);
-    // what can be run now comes first
-    found = [...fitting.filter((each) => !isDisabled(each)), ...fitting.filter(isDisabled)];
-    list.replaceChildren(
-      ...found.map((command, i) => option(command, i, () => run(command))),
-      ...(found.length ? [] : [h("p", { class: "empty" }, "There is no such command.")]),
-    );
-    choose(0);
-  };
-  input.addEventListener("input", search);
-  input.addEventListener("keydown", (event) => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step) choose(chosen + step);
-    else if (event.key === "Enter") run(found[chosen]);
-    else if (event.key === "F2") void changeKeys(found[chosen]);
-    else return;
-    event.preventDefault();
-  });
-  search();
   const close = openPopover(element, [(innerWidth - WIDTH) / 2, TOP]);
-  input.focus();
+  search.input.focus();
 }
 
-function option(command: Command, index: number, onclick: () => void): HTMLElement {
-  const isDisabled = command.isDisabled?.() ?? false;
+const isDisabled = (command: Command): boolean => command.isDisabled?.() ?? false;
+
+/** Return the commands that have all words of a query, first those that can be run now. */
+function find(commands: readonly Command[], query: string): readonly Command[] {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const fitting = commands.filter(({ section, name }) => {
+    const text = `${section} ${name}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+  return [...fitting.filter((each) => !isDisabled(each)), ...fitting.filter(isDisabled)];
+}
+
+function row(command: Command): HTMLElement {
+  const isOff = isDisabled(command);
   return h(
     "div",
-    {
-      id: `command-${index}`,
-      class: "palette-option",
-      role: "option",
-      "aria-disabled": String(isDisabled),
-      onclick,
-      data: { command: command.name },
-    },
+    { "aria-disabled": String(isOff), data: { command: command.name } },
     h("span", { class: "grow" }, h("b", {}, command.name)),
-    h("small", { class: "category" }, isDisabled ? "not now" : command.section),
+    h("small", { class: "category" }, isOff ? "not now" : command.section),
     ...command.keys.map((keys) => h("kbd", {}, keyText(keys))),
   );
 }
