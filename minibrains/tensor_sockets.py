@@ -125,6 +125,42 @@ def check_state(state: Any, batch: int, where: str) -> None:
             )
 
 
+def join_state(state: Any) -> torch.Tensor:
+    """Return the tensors [B, …] of a state as one, float32 [B, numbers]."""
+    import torch
+
+    parts: list[torch.Tensor] = []
+    for tensor in _tensors_of(state):
+        parts.append(tensor.float().reshape(len(tensor), -1))
+    return torch.cat(parts, 1)
+
+
+def split_state(joined: torch.Tensor, like: Any) -> Any:
+    """Return the state that `join_state` has joined.
+
+    Args:
+        joined: The joined state, float32 [B, numbers].
+        like: A state of the same form, for any batch.
+    """
+    columns = 0
+
+    def split(part: Any) -> Any:
+        nonlocal columns
+        if isinstance(part, Mapping):
+            return {name: split(value) for name, value in part.items()}
+        if isinstance(part, (tuple, list)):
+            values = [split(value) for value in part]
+            if hasattr(part, "_fields"):
+                return type(part)(*values)
+            return type(part)(values)
+        numbers = part[0].numel()
+        taken = joined[:, columns : columns + numbers]
+        columns += numbers
+        return taken.reshape(len(joined), *part.shape[1:]).to(part.dtype)
+
+    return split(like)
+
+
 def _tensors_of(state: Any) -> Iterator[torch.Tensor]:
     import torch
 

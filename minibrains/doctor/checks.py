@@ -464,7 +464,8 @@ def press_rates(evidence: Evidence) -> list[PressRate]:
         if data is not None:
             labelled = _count(data.labels, outputs)
             if data.logits is not None:
-                answered = _count(best(evidence.kind, data.logits), outputs)
+                answers = best(evidence.kind, data.logits, evidence.thresholds)
+                answered = _count(answers, outputs)
         rates.append(PressRate(button, labelled, answered, _count(evidence.chosen, outputs)))
     return rates
 

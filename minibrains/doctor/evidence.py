@@ -124,6 +124,8 @@ class Evidence:
     """float32 [n, outputs]: the policy's answers in play, as they are turned into probabilities."""
     chosen: np.ndarray
     """bool [n, outputs]: what was chosen in play; of actions exactly one."""
+    thresholds: np.ndarray | None = None
+    """[buttons]: the probabilities above which buttons are pressed; None: a half."""
     data: Demonstrations | None = None
     inputs: Mapping[str, ChannelFigures] = field(default_factory=dict)
     """Figures of the inputs in play, by "node/socket"."""
@@ -174,8 +176,17 @@ def press_probabilities(kind: Kind, logits: np.ndarray, buttons: Buttons) -> np.
     return probability
 
 
-def best(kind: Kind, logits: np.ndarray) -> np.ndarray:
-    """Return the greedy choice of each decision: bool [n, outputs]."""
+def best(kind: Kind, logits: np.ndarray, thresholds: np.ndarray | None = None) -> np.ndarray:
+    """Return the greedy choice of each decision: bool [n, outputs].
+
+    Args:
+        kind: What the logits mean.
+        logits: [n, outputs].
+        thresholds: [buttons]: the probabilities above which they are pressed; None: a half.
+    """
+    if kind == "buttons" and thresholds is not None:
+        pressed: np.ndarray = np.exp(log_probabilities(kind, logits)) > thresholds
+        return pressed
     if kind == "buttons":
         return logits > 0
     chosen = np.zeros(logits.shape, bool)

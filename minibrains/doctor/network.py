@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from minibrains.doctor.evidence import InputProbe, Kind, Part, log_probabilities
+from minibrains.errors import MinibrainsError
 
 if TYPE_CHECKING:
     import torch
@@ -33,7 +34,15 @@ class Network:
         Args:
             module: The network, which is not trained further here.
             logits: The output that is its answer, "node/socket".
+
+        Raises:
+            MinibrainsError: It is recurrent.
         """
+        if module.state_size:
+            raise MinibrainsError(
+                f"the policy {', '.join(module.nodes)} remembers, and the doctor asks about single "
+                "moments; expected nodes that are not recurrent"
+            )
         self._module = module.eval()
         self._logits = logits
 

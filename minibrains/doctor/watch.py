@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from minibrains.doctor.evidence import Buttons, press_probabilities
+from minibrains.doctor.evidence import Buttons, Kind, press_probabilities
 from minibrains.engine.steps import UNSET
 from minibrains.errors import MinibrainsError, suggest
-from minibrains.graph.check import Graph
+from minibrains.graph.check import Edge, Graph
 from minibrains.graph.region import Region
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import Link, Workflow
@@ -30,6 +30,10 @@ LARGEST: Final = 128 << 20
 """Bytes that the inputs should not exceed."""
 SHOWN: Final = 6
 """Number of frames that are kept of those decisions that are most likely to press."""
+KINDS: Final = ("logits", "button_logits")
+"""The socket types of logits: for an action, and for each button."""
+CHOICES: Final = ("action", "pressed")
+"""The socket types of what is chosen by them."""
 
 
 class Moment(NamedTuple):
@@ -54,36 +58,47 @@ class Sampler(NamedTuple):
 
     node: str
     output: str
-    """Its output that is the choice."""
+    """Its output that is the choice: the number of an action, or bool [buttons]."""
 
 
 class Watch(Hook):
     """Remembers the decisions of a policy while it plays.
 
-    It adds a Reroute to the workflow that reads what the sampler chooses, which changes no game.
+    It adds a Reroute for the logits, and one for what the sampler chooses, which changes no game.
     """
 
     def __init__(
-        self, region: Region, logits: Link, buttons: Buttons, variable: str | None, seed: int
+        self,
+        region: Region,
+        logits: Link,
+        buttons: Buttons,
+        variable: str | None,
+        seed: int,
+        *,
+        kind: Kind = "actions",
+        sampler: Sampler | None = None,
+        corrected: Callable[[np.ndarray], np.ndarray] = np.asarray,
     ) -> None:
         """Prepare to watch.
 
         Args:
             region: The nodes of the policy.
-            logits: Their output that is the policy's answer: one action is chosen by it.
-            buttons: The buttons that the actions press.
+            logits: Their output that is the policy's answer.
+            buttons: The buttons that its outputs press.
             variable: A variable of the game whose values are counted on each tick; None: none.
             seed: Chooses the decisions of which the inputs are kept.
+            kind: What the logits mean.
+            sampler: The node that chooses by them; None: there is none, and the best is meant.
+            corrected: Returns logits as the sampler turns them into probabilities.
         """
         self._region, self._link, self._variable = region, logits, variable
-        self._buttons = buttons
+        self._buttons, self._kind = buttons, kind
+        self._sampler, self._corrected = sampler, corrected
         self._rng = np.random.default_rng(seed)
-        self.sampler: Sampler | None = None
-        """The node that chooses an action; None: there is none, and the best one is meant."""
         self.logits: list[np.ndarray] = []
-        """float32 [outputs] of each decision."""
-        self.choices: list[int] = []
-        """The choice of the sampler in each decision; empty if there is no sampler."""
+        """[outputs] of each decision, corrected."""
+        self.choices: list[np.ndarray] = []
+        """The choice of the sampler in each decision: bool [outputs]; empty if there is none."""
         self.moments: list[Moment] = []
         """The decisions that were most likely to press."""
         self.states: Counter[float] = Counter()
@@ -102,15 +117,16 @@ class Watch(Hook):
         return {name: np.stack(values) for name, values in self._inputs.items() if values}
 
     def prepare(self, workflow: Workflow, registry: Registry) -> Workflow:
-        """Add a node that reads the sampler's choice."""
-        self.sampler = _find_sampler(workflow, registry, self._link)
-        if self.sampler is None:
-            return workflow
-        reader = "doctor"
-        while reader in workflow.nodes:
-            reader += "_"
-        link = f"{self.sampler.node}.{self.sampler.output}"
-        return workflow.with_node(reader, {"type": "Reroute@1", "in": {"value": link}})
+        """Add nodes that read the logits and the sampler's choice, so that both are kept."""
+        links = [str(self._link)]
+        if self._sampler is not None:
+            links.append(f"{self._sampler.node}.{self._sampler.output}")
+        for link in links:
+            reader = "doctor"
+            while reader in workflow.nodes:
+                reader += "_"
+            workflow = workflow.with_node(reader, {"type": "Reroute@1", "in": {"value": link}})
+        return workflow
 
     def after_open(self, run: Run) -> None:
         """Find the steps and slots to look at. Raises MinibrainsError."""
@@ -160,15 +176,12 @@ class Watch(Hook):
             return
         self._visits = visits
         logits = _delivered(run, self._link)
-        if logits is None:
-            raise MinibrainsError(
-                f"{self._link} is not kept, because nothing reads it as its last value; expected "
-                "a sampler that reads it"
-            )
-        self.logits.append(np.array(logits, np.float32))
-        if self.sampler is not None:
-            choice = _delivered(run, Link(self.sampler.node, self.sampler.output))
-            self.choices.append(int(choice))
+        self.logits.append(self._corrected(np.array(logits, np.float32)))
+        if self._sampler is not None:
+            choice = _delivered(run, Link(self._sampler.node, self._sampler.output))
+            if self._kind == "actions":
+                choice = np.arange(len(logits)) == choice
+            self.choices.append(np.array(choice))
         self._keep_inputs(run)
         self._keep_frame(run)
 
@@ -208,7 +221,7 @@ class Watch(Hook):
         if self._console is None:
             return
         logits = self.logits[-1][None]
-        probability = float(press_probabilities("actions", logits, self._buttons)[0])
+        probability = float(press_probabilities(self._kind, logits, self._buttons)[0])
         if len(self.moments) == SHOWN and probability <= self.moments[0].probability:
             return
         frame: Any = run.peek(f"{self._console}.frame")
@@ -243,27 +256,38 @@ def find_logits(graph: Graph, nodes: Sequence[str]) -> Link:
     for edge in graph.edges:
         if edge.source not in nodes or edge.target in nodes:
             continue
-        if any(option.name == "logits" for option in edge.output.kind.options):
+        if _carries(edge, *KINDS):
             found[Link(edge.source, edge.output.name)] = None
     if len(found) != 1:
         raise MinibrainsError(
             f"--node: {', '.join(nodes)} has {len(found)} outputs with logits that other nodes "
-            "read; expected one, as PolicyHead and VectorPolicy have; name the nodes of one policy"
+            "read; expected one, as PolicyHead, VectorPolicy and ButtonHead have; name the "
+            "nodes of one policy"
         )
     return next(iter(found))
 
 
-def _find_sampler(workflow: Workflow, registry: Registry, logits: Link) -> Sampler | None:
-    """Return the first node that reads the logits and has an output that is an action."""
-    for name, entry in workflow.nodes.items():
-        cls = registry.get(entry.type)
-        reads = any(logits in links for links in entry.inputs.values())
-        if cls is None or not reads or entry.mode != "run":
+def kind_of(graph: Graph, logits: Link) -> Kind:
+    """Return what the logits of an output mean."""
+    for edge in graph.edges:
+        if Link(edge.source, edge.output.name) == logits and _carries(edge, "button_logits"):
+            return "buttons"
+    return "actions"
+
+
+def find_sampler(graph: Graph, logits: Link) -> Sampler | None:
+    """Return the first node that reads logits and has an output that is a choice by them."""
+    for edge in graph.edges:
+        if Link(edge.source, edge.output.name) != logits:
             continue
-        for output in cls.schema.outputs.values():
-            if any(option.name == "action" for option in output.kind.options):
-                return Sampler(name, output.name)
+        for output in graph.nodes[edge.target].cls.schema.outputs.values():
+            if any(option.name in CHOICES for option in output.kind.options):
+                return Sampler(edge.target, output.name)
     return None
+
+
+def _carries(edge: Edge, *names: str) -> bool:
+    return any(option.name in names for option in edge.output.kind.options)
 
 
 def _console(graph: Graph) -> str | None:

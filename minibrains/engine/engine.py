@@ -23,6 +23,7 @@ from minibrains.errors import RunError
 from minibrains.graph.action_names import check_action_names
 from minibrains.graph.check import check_sizes
 from minibrains.graph.collectors import check_collectors, check_start
+from minibrains.graph.encoding import check_encodings
 from minibrains.graph.error_policy import after_failed_step, ends_when_unanswered
 from minibrains.graph.pads import check_pads
 from minibrains.host import Episode, EpisodeStart, Host
@@ -52,6 +53,7 @@ class Engine:
         """The runtime of each node by id. A live edit replaces them all."""
         check_pads(plan.graph, self.nodes)
         check_action_names(plan.graph, self.nodes)
+        check_encodings(plan.graph)
         check_collectors(plan.graph, self.nodes)
         self.tick = 0
         self.ticks = 0
@@ -446,6 +448,7 @@ class Engine:
             nodes = {name: runtime.node for name, runtime in edit.runtimes.items()}
             check_pads(plan.graph, nodes)
             check_action_names(plan.graph, nodes)
+            check_encodings(plan.graph)
             check_collectors(plan.graph, nodes)
             check_start(plan.graph, self.start)
             self._make_ready(plan, edit.runtimes, edit.execution, make_host)

@@ -1,4 +1,4 @@
-"""Check that a policy's actions are those of the table that turns them into buttons."""
+"""Check that a policy's actions, or buttons, are those of the node that presses them."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Final, Protocol, runtime_checkable
 from minibrains.errors import Fault, WorkflowError
 from minibrains.graph.check import Edge, Graph
 
-_CARRIERS: Final = frozenset({"logits", "action"})
+_CARRIERS: Final = frozenset({"logits", "button_logits", "action"})
 
 
 @runtime_checkable
 class ChoosesActions(Protocol):
-    """A node that was trained for the actions of one table."""
+    """A node that was trained for the actions of one table, or for some buttons."""
 
     def chooses(self) -> tuple[str, ...]:
-        """Return the names of the actions in the table's order; empty: of any table."""
+        """Return their names in the order of its outputs; empty: of any table."""
 
 
 @runtime_checkable
 class TakesActions(Protocol):
-    """A node that knows what its actions mean."""
+    """A node that knows what its actions, or its buttons, mean."""
 
     def takes(self) -> tuple[str, ...]:
-        """Return the names of the actions in the table's order."""
+        """Return their names in the order of the numbers, or the logits, that it takes."""
 
 
 def check_action_names(graph: Graph, nodes: Mapping[str, object]) -> None:

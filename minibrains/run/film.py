@@ -15,6 +15,7 @@ from minibrains.errors import Fault, MinibrainsError, RunError, WorkflowError
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import Workflow
 from minibrains.hooks import Hook
+from minibrains.video import append_workflow
 
 if TYPE_CHECKING:
     from minibrains.run.run import Run
@@ -24,7 +25,7 @@ _FACE: Final = "pad_face/plain.safetensors"
 
 class Film(Hook):
     """Films the first episode of a run: links a VideoWriter to the console's screen,
-    and moves its clip to `file`.
+    and moves its clip, which then carries the workflow, to `file`.
     """
 
     def __init__(self, file: Path) -> None:
@@ -67,6 +68,7 @@ class Film(Hook):
         partial = self.file.with_suffix(".partial.mp4")
         try:
             shutil.copyfile(made, partial)
+            append_workflow(partial, run.workflow.to_json())
             os.replace(partial, self.file)
             made.unlink()
         except OSError as error:

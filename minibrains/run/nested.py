@@ -11,10 +11,11 @@ from minibrains.run.run import Run
 from minibrains.run.spec import RunSpec
 
 
-class _ShownAt(Hook):
+class ShownAt(Hook):
     """Shows a run at the node that it is for, and stops it when that node's run is stopped."""
 
     def __init__(self, host: Host) -> None:
+        """Show runs at the node of this host."""
         self._host = host
 
     def on_progress(self, run: Run, progress: Progress) -> None:
@@ -44,7 +45,7 @@ def run_nested(spec: RunSpec, host: Host) -> dict[str, Any]:
     Raises:
         MinibrainsError: The workflow is wrong, or the run failed.
     """
-    run = Run(spec, [_ShownAt(host)])
+    run = Run(spec, [ShownAt(host)])
     for _ in run:
         pass
     return run.summary

@@ -15,6 +15,7 @@ from minibrains.errors import MinibrainsError
 from minibrains.graph.check import Graph
 from minibrains.graph.workflow import Link, Workflow
 from minibrains.run.spec import RunSpec
+from minibrains.tensor_sockets import join_state, split_state
 from minibrains.torch_node import TorchNode
 
 Batch = torch.Tensor | Mapping[str, torch.Tensor]
@@ -24,6 +25,9 @@ class RegionModule(nn.Module):
     """The networks of a region of a workflow, as one module over batches, gradients included.
 
     `network` returns the network of a node; set `requires_grad_(False)` on it to freeze it.
+
+    If some of its nodes are recurrent, so is the module: it takes and returns their states, joined
+    to one tensor [B, `state_size`].
     """
 
     def __init__(self, graph: Graph, nodes: Mapping[str, TorchNode]) -> None:
@@ -49,6 +53,17 @@ class RegionModule(nn.Module):
             }
             self._sources[name] = [linked.get(socket) for socket in node.schema.inputs]
 
+        self._state_sizes: dict[str, int] = {}
+        """Recurrent node -> the number of columns of its state."""
+        for name, node in nodes.items():
+            if hasattr(node, "initial"):
+                self._state_sizes[name] = join_state(node.start_state(1)).shape[1]
+
+    @property
+    def state_size(self) -> int:
+        """The number of columns of the state; 0: no node is recurrent."""
+        return sum(self._state_sizes.values())
+
     @property
     def nodes(self) -> tuple[str, ...]:
         """The ids of the nodes, in the order in which they run."""
@@ -58,14 +73,35 @@ class RegionModule(nn.Module):
         """Return the network of a node."""
         return self._networks[_key(node)]
 
-    def forward(self, inputs: Batch) -> Batch:
+    def initial(self, batch: int) -> torch.Tensor:
+        """Return the state of a recurrent region at the start of an episode, float32
+        [batch, state_size].
+        """
+        states: list[torch.Tensor] = []
+        for name in self._state_sizes:
+            states.append(join_state(self._nodes[name].start_state(batch)))
+        return torch.cat(states, 1)
+
+    def forward(
+        self,
+        inputs: Batch,
+        state: torch.Tensor | None = None,
+        starts: torch.Tensor | None = None,
+    ) -> Any:
         """Compute what the region gives out.
+
+        If it is recurrent, the inputs may be sequences of T steps, [B × T, …]: all steps of the
+        first one, then those of the second.
 
         Args:
             inputs: Tensors [B, …]: the only input of the region, or all of them by "node/socket".
+            state: The state before, float32 [B, state_size]; None: that at the start of an episode.
+            starts: The steps at which an episode starts, with its own state, bool [B × T]; None:
+                there are none.
 
         Returns:
-            Tensors [B, …]: the only output, or all of them by "node/socket".
+            Tensors [B, …]: the only output, or all of them by "node/socket". If it is recurrent, a
+            tuple of these and the state after the last step.
         """
         values: dict[Link | None, Any] = {None: None}
         for link in self._region.inputs:
@@ -73,12 +109,33 @@ class RegionModule(nn.Module):
                 values[link] = inputs
             else:
                 values[link] = inputs[f"{link.node}/{link.socket}"]
+        before: dict[str, torch.Tensor] = {}
+        """Recurrent node -> the columns of its state."""
+        if self.state_size:
+            if state is None:
+                state = self.initial(len(values[self._region.inputs[0]]))
+            columns = torch.split(state, list(self._state_sizes.values()), 1)
+            before.update(zip(self._state_sizes, columns, strict=True))
+
+        after: list[torch.Tensor] = []
         for name, node in self._nodes.items():
-            result = node.forward(*[values[source] for source in self._sources[name]])
+            arguments = [values[source] for source in self._sources[name]]
+            if name in before:
+                result, node_state = _unroll(node, arguments, before[name], starts)
+                after.append(node_state)
+            elif node.schema.returns_tuple:
+                result = node.forward(*arguments)
+            else:
+                result = (node.forward(*arguments),)
             outputs = [Link(name, socket) for socket in node.schema.outputs]
-            if not node.schema.returns_tuple:
-                result = (result,)
             values.update(zip(outputs, result, strict=True))
+
+        found = self._outputs(values)
+        if self.state_size:
+            return found, torch.cat(after, 1)
+        return found
+
+    def _outputs(self, values: Mapping[Link | None, Any]) -> Batch:
         if len(self._region.outputs) == 1:
             only: torch.Tensor = values[self._region.outputs[0]]
             return only
@@ -94,6 +151,41 @@ class RegionModule(nn.Module):
             is_frozen = not any(parameter.requires_grad for parameter in network.parameters())
             brains[name] = node.brain if is_frozen else node.brain_of(network)
         return brains
+
+
+def _unroll(
+    node: TorchNode,
+    arguments: Sequence[torch.Tensor | None],
+    state: torch.Tensor,
+    starts: torch.Tensor | None,
+) -> tuple[tuple[torch.Tensor, ...], torch.Tensor]:
+    """Compute all steps of sequences, one after the other; see RegionModule.forward.
+
+    Returns:
+        The outputs of all steps, and the joined state after the last one.
+    """
+    batch = len(state)
+    form = node.start_state(batch)
+    start = join_state(form)
+    steps = next(len(argument) // batch for argument in arguments if argument is not None)
+
+    results: list[tuple[torch.Tensor, ...]] = []
+    for step in range(steps):
+        if starts is not None:
+            state = torch.where(starts[step::steps, None], start, state)
+        shown: list[torch.Tensor | None] = []
+        for argument in arguments:
+            shown.append(None if argument is None else argument[step::steps])
+        result, node_state = node.forward(*shown, state=split_state(state, form))
+        state = join_state(node_state)
+        if not node.schema.returns_tuple:
+            result = (result,)
+        results.append(result)
+
+    outputs: list[torch.Tensor] = []
+    for output in zip(*results, strict=True):
+        outputs.append(torch.stack(output, 1).flatten(0, 1))
+    return tuple(outputs), state
 
 
 def _key(node: str) -> str:
@@ -112,7 +204,7 @@ def region(
 
     Args:
         workflow: A file, the name of a shipped workflow, a JSON object, or a Workflow.
-        ids: The ids of the nodes, which must all be TorchNodes without a state.
+        ids: The ids of the nodes, which must all be TorchNodes.
         brains: Brains that replace those of the file: node -> file.
         packs: Python files with nodes.
 
@@ -133,10 +225,9 @@ def region(
     names = [plan.steps[index].node for index in plan.region.steps]
     nodes: dict[str, TorchNode] = {}
     for name, runtime in instantiate_nodes(plan, names).items():
-        if not isinstance(runtime.node, TorchNode) or hasattr(runtime.node, "initial"):
+        if not isinstance(runtime.node, TorchNode):
             raise MinibrainsError(
-                f"{name} ({runtime.checked.entry.type}) has no network without a state; expected "
-                "TorchNodes that are not recurrent"
+                f"{name} ({runtime.checked.entry.type}) has no network; expected TorchNodes"
             )
         nodes[name] = runtime.node
     return RegionModule(graph, nodes)

@@ -34,10 +34,19 @@ class Critic(nn.Module):
         self.network = network
         self.value = nn.Linear(outputs, 1)
 
-    def forward(self, observation: Any) -> torch.Tensor:
-        """Return the values [B, 1] of observations."""
-        value: torch.Tensor = self.value(self.network(observation))
-        return value
+    def forward(self, observation: Any, *state: torch.Tensor) -> Any:
+        """Return the values [B, 1] of observations.
+
+        Args:
+            observation: The observations.
+            state: State and starts of RegionModule.forward, if the region is recurrent. Then the
+                result is a tuple of the values and the next state.
+        """
+        found = self.network(observation, *state)
+        if not state:
+            return self.value(found)
+        hidden, after = found
+        return self.value(hidden), after
 
 
 class RegionPolicy(ActorCriticPolicy):
@@ -79,7 +88,10 @@ class RegionPolicy(ActorCriticPolicy):
         """The entropy of the policy in the last batch, in nats."""
         self.seconds: np.ndarray | None = None
         """int64 [B]: the most likely of the other actions, for those that `forward` chose last."""
-        super().__init__(observation_space, action_space, lr_schedule, net_arch=[], use_sde=use_sde)
+        # not super(): the recurrent policy's other base class would make an LSTM of its own
+        ActorCriticPolicy.__init__(
+            self, observation_space, action_space, lr_schedule, net_arch=[], use_sde=use_sde
+        )
 
     def _build(self, lr_schedule: Callable[[float], float]) -> None:
         assert isinstance(self.action_space, spaces.Discrete)
@@ -95,16 +107,37 @@ class RegionPolicy(ActorCriticPolicy):
         self, obs: torch.Tensor, deterministic: bool = False
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Return actions [B], values [B, 1] and log-probabilities [B]."""
-        logits = self.actor(obs)
-        distribution = _categorical(self.action_space, logits)
+        actions, log_probabilities = self.choose(self.actor(obs), deterministic)
+        return actions, self.critic(obs), log_probabilities
+
+    def choose(
+        self, logits: torch.Tensor, deterministic: bool
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return actions [B] and their log-probabilities [B], and note the second best ones.
+
+        Args:
+            logits: Float32 [B, actions].
+            deterministic: Whether to take the most likely actions.
+        """
+        distribution = self.distribution(logits)
         actions = distribution.get_actions(deterministic=deterministic)
         others = logits.scatter(1, actions[:, None], -torch.inf)
         self.seconds = others.argmax(1).numpy()
-        return actions, self.critic(obs), distribution.log_prob(actions)
+        return actions, distribution.log_prob(actions)
+
+    def distribution(self, logits: torch.Tensor) -> CategoricalDistribution:
+        """Return the distribution of the actions that has these logits."""
+        assert isinstance(self.action_space, spaces.Discrete)
+        distribution = CategoricalDistribution(int(self.action_space.n))
+        return distribution.proba_distribution(logits)
+
+    def _predict(self, observation: Any, deterministic: bool = False) -> torch.Tensor:
+        actions, _, _ = self.forward(observation, deterministic)
+        return actions
 
     def get_distribution(self, obs: Any) -> Distribution:
         """Return the distribution of the actions."""
-        return _categorical(self.action_space, self.actor(obs))
+        return self.distribution(self.actor(obs))
 
     def predict_values(self, obs: Any) -> torch.Tensor:
         """Return the values [B, 1] of observations."""
@@ -121,14 +154,9 @@ class RegionPolicy(ActorCriticPolicy):
         self.mean_entropy = float(entropy.detach().mean())
         bonus = self.entropy * entropy
         if self.prior is not None:
-            prior = _categorical(self.action_space, self.prior(obs))
+            prior = self.distribution(self.prior(obs))
             bonus = bonus - self._kl * kl_divergence(
                 distribution.distribution,  # type: ignore[arg-type]
                 prior.distribution,
             )
         return self.critic(obs), distribution.log_prob(actions), bonus
-
-
-def _categorical(space: spaces.Space[Any], logits: torch.Tensor) -> CategoricalDistribution:
-    assert isinstance(space, spaces.Discrete)
-    return CategoricalDistribution(int(space.n)).proba_distribution(logits)

@@ -81,6 +81,15 @@ class ActionTable(Brain):
         """
         return not FACING[True].keys().isdisjoint(self.buttons)
 
+    @property
+    def relative_buttons(self) -> tuple[str, ...]:
+        """The buttons of the table, without LEFT and RIGHT if it has FORWARD and BACK, which stand
+        for them.
+        """
+        if not self.by_facing:
+            return self.buttons
+        return tuple(button for button in self.buttons if button not in ("LEFT", "RIGHT"))
+
     def pads(self, action: int, right: bool = True) -> tuple[tuple[str, ...], ...]:
         """Return the rows of an action as names of buttons, for a player who faces right,
         or left.

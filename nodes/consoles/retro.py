@@ -19,6 +19,7 @@ from minibrains import ConsoleOutput, Episode, Host, Pad, widget
 from minibrains.brain_file import hash_file
 from minibrains.console import without_opposites
 from minibrains.errors import GameError
+from minibrains.files import is_plain_name
 from minibrains.games.catalog import Game, read_json
 from minibrains.games.save_states import SaveState
 from nodes.consoles.catalog_console import FLUSH, STATE, CatalogConsole, unknown_button
@@ -45,6 +46,12 @@ class RetroEmulator(CatalogConsole, version=2, renamed_outputs={1: {"done": "ter
         names="game",
         doc="one game, or several, of which the first with a ROM is played",
     )
+    overlay: str = widget(
+        default="",
+        rebuild=True,
+        doc="a file of the game's with more variables than data.json, such as truth.json: "
+        "for tests and teachers, not for what is to play by itself",
+    )
 
     def check(self) -> None:
         game = self._find()
@@ -66,6 +73,8 @@ class RetroEmulator(CatalogConsole, version=2, renamed_outputs={1: {"done": "ter
         self.emulator.configure_data(self.data)
         self.emulator.step()
         load_data(self.data, game)
+        if self.overlay:
+            self._load_overlay(game)
 
         # its pad and its rules
         system = stable_retro.get_romfile_system(str(game.rom))
@@ -198,6 +207,23 @@ class RetroEmulator(CatalogConsole, version=2, renamed_outputs={1: {"done": "ter
         except (AttributeError, TypeError, ValueError) as error:
             raise GameError(f"{path}: the scenario cannot be read: {error}") from None
         return scenario
+
+    def _load_overlay(self, game: Game) -> None:
+        """Add the variables of the overlay. Raises GameError."""
+        path = game.data / self.overlay
+        if not is_plain_name(self.overlay) or not path.is_file():
+            raise GameError(
+                f"overlay: the game {game.name!r} has no file {self.overlay!r}; "
+                "expected one beside its data.json"
+            )
+        info = read_json(path).get("info")
+        if not isinstance(info, dict):
+            raise GameError(f'{path}: expected an object "info", as in data.json')
+        for name, place in info.items():
+            try:
+                self.data.set_variable(name, place)
+            except (KeyError, RuntimeError, TypeError, ValueError) as error:
+                raise GameError(f"{path}: the variable {name!r} cannot be read: {error}") from None
 
     def _start_from(self, name: str) -> None:
         if not self.emulator.set_state(self._starts[name]):

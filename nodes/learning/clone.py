@@ -1,4 +1,6 @@
-"""ClonePolicy: a policy learns to act as a teacher would, from a data set of labelled pictures."""
+"""Behaviour cloning: a policy learns to act as a teacher would, from a data set of labelled
+pictures. ClonePolicy trains one that chooses actions.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +8,12 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, ClassVar, Final, Literal, NamedTuple
 
 from minibrains import (
     ABSENT,
     Absent,
+    Brain,
     ColorFrame,
     Episode,
     Flag,
@@ -38,6 +41,7 @@ from nodes.learning.lessons import (
     look,
     split,
 )
+from nodes.learning.objectives import ActionObjective, Objective
 from nodes.learning.trainer import (
     NotFiniteError,
     Trainer,
@@ -45,7 +49,7 @@ from nodes.learning.trainer import (
     check_training,
     count_labels,
 )
-from nodes.policies.network import MOST_LAYERS, PolicyHead, PolicyHeadBrain
+from nodes.policies.network import MOST_LAYERS, FrameNetwork, PolicyHead
 from nodes.vision.fighters import FighterColors
 
 LOOKED_AT_ONCE: Final = 4
@@ -66,8 +70,8 @@ class Learning(NamedTuple):
 NOTHING_YET: Final = Learning(ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, False)
 
 
-class ClonePolicy(Register, category="learning", collects=True, terminal="finished"):
-    """Train a network for PolicyHead to act as a teacher would, on the user's data set `data`.
+class Cloning(Register, abstract=True, category="learning", collects=True, terminal="finished"):
+    """Train a network to act as a teacher would, on the user's data set `data`.
 
     loss:  of the last batch, with all its terms
     agreement:  with the teacher in the last batch, 0 to 1
@@ -77,22 +81,11 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
         green the agreement in validation
     finished:  True: the policy is saved; this ends the episode
 
-    Its brain is that of the FighterMask that the policy will see through; FighterMask, CenterMasks,
-    Crop and Resize themselves look at the pictures of the data set. In play, a FrameStack with a
-    mean of 0 and a deviation of 1 stacks what they show. Labels are the teacher's actions; samples
-    in which no action has an effect are left out.
-
-    First all pictures are looked at, some episodes on each tick, by all workers of the run. Then
-    each tick takes some steps of the optimizer. The folder `training/NAME` in $MINIBRAINS_HOME has
-    checkpoints that PolicyHead can play, the curves, and everything to go on with: a training that
-    was stopped or killed goes on from the last checkpoint when the workflow is run again, as if it
-    had not been interrupted. At the end the policy of the best validation is saved as the brain
-    `policy_head/NAME.safetensors`, in `models` in that folder.
-
-    Source: D. A. Pomerleau, ALVINN: an autonomous land vehicle in a neural network, NIPS 1989; for
-        data in which a student plays (MixedAction): S. Ross, G. Gordon and D. Bagnell, A reduction
-        of imitation learning and structured prediction to no-regret online learning, AISTATS 2011.
+    A subclass says which network it is, and what its outputs should be.
     """
+
+    head: ClassVar[type[FrameNetwork]]
+    """The node whose network is trained."""
 
     brain: FighterColors
     data: str = widget(rebuild=True, doc="the name of the data set")
@@ -148,7 +141,7 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
     start: str = widget(
         default="",
         rebuild=True,
-        doc="a policy_head brain below $MINIBRAINS_HOME to begin with, such as "
+        doc="a brain of the same kind below $MINIBRAINS_HOME to begin with, such as "
         "models/policy_head/duel.safetensors; it decides about the network; "
         "empty: random weights",
     )
@@ -161,25 +154,17 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
         default=2e-3, min=0.0, rebuild=True, doc="the highest learning rate of its one cycle"
     )
     decay: float = widget(default=0.01, min=0.0, rebuild=True, doc="of the weights, by AdamW")
-    smoothing: float = widget(default=0.02, min=0.0, max=1.0, rebuild=True, doc="of the labels")
-    second: float = widget(
-        default=0.1,
-        min=0.0,
-        max=0.5,
-        rebuild=True,
-        doc="share of the loss that is about the teacher's second best action, so that the network "
-        "has one too, for an AntiRepeat",
-    )
     precision: Literal["f32", "bf16"] = widget(
         default="f32",
         rebuild=True,
         doc="in which a step computes; bf16 is faster on processors that have instructions for it "
         "(AMX, AVX-512 BF16), and slower on others",
     )
-    importance: Mapping[str, float] = widget(
-        default=MappingProxyType({}),
+    actionable: bool = widget(
+        default=True,
         rebuild=True,
-        doc="weight of actions in the loss, by name; others have 1",
+        doc="learn only from moments in which an action has an effect; in others a teacher presses "
+        "hardly anything",
     )
     auxiliary: tuple[str, ...] = widget(
         default=(),
@@ -267,8 +252,9 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
         self._eyes = Eyes(self.brain, self.turn, self.pictures, self.center, self.box, self.size)
         if not self.start:
             # an impossible size is better found now than when all pictures have been looked at
-            PolicyHeadBrain.tensor_specs(self._network(("any",)))
-        self._files = LessonFiles(self._folder / "looked", self._eyes, self.auxiliary)
+            self._kind.tensor_specs(self._network(("any",)))
+        looked = self._folder / "looked"
+        self._files = LessonFiles(looked, self._eyes, self.auxiliary, self.actionable)
         self._lessons: dict[str, Lesson] = {}
         """The lessons of the episodes that were looked at, by their keys."""
         self._training: list[EpisodeInfo] = []
@@ -371,7 +357,8 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
         for info in waiting[:LOOKED_AT_ONCE]:
             seen = self._files.read(self._data, info)
             if seen is None:
-                jobs.append(Job(self._data.folder, info, EyesParts.of(self._eyes), self.auxiliary))
+                eyes = EyesParts.of(self._eyes)
+                jobs.append(Job(self._data.folder, info, eyes, self.auxiliary, self.actionable))
             else:
                 found[info.key] = seen
         for job, seen in zip(jobs, self._host.map(look, jobs), strict=True):
@@ -408,19 +395,16 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
             batch=self.batch,
             rate=self.rate,
             decay=self.decay,
-            smoothing=self.smoothing,
-            second=self.second,
             precision=self.precision,
             freeze=self.freeze,
             factors=self.factors,
-            importance=self.importance,
             auxiliary_weight=self.auxiliary_weight,
             validate=self.validate,
             stop_after=self.stop_after,
             better=self.better,
             priority=self.priority,
         )
-        return Trainer(config, self._head, self._actions, *sides)  # type: ignore[arg-type]
+        return Trainer(config, self._head, self._objective(), *sides)  # type: ignore[arg-type]
 
     @property
     def _episodes(self) -> list[EpisodeInfo]:
@@ -431,25 +415,43 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
     def _actions(self) -> tuple[str, ...]:
         return self._episodes[0].actions
 
-    def _make_head(self) -> PolicyHead:
+    @property
+    def _kind(self) -> type[Brain]:
+        """The kind of brain that is trained."""
+        kind = self.head.schema.brain
+        assert kind is not None
+        return kind
+
+    def _objective(self) -> Objective:
+        """Return what is learned. Raises MinibrainsError if the data set does not fit."""
+        raise NotImplementedError
+
+    def _outputs(self, actions: tuple[str, ...]) -> dict[str, Any]:
+        """Return the settings of a brain that name its outputs, for the actions of a data set."""
+        raise NotImplementedError
+
+    def _metadata(self) -> dict[str, Any]:
+        """Return what the header of a brain says beyond what it comes from."""
+        return {}
+
+    def _make_head(self) -> FrameNetwork:
         """Return the node whose network is trained, with random weights or those of `start`."""
+        network = self._network(self._actions)
         if not self.start:
-            return PolicyHead(brain=PolicyHead.new_brain(self._network(self._actions), self.seed))
-        channels, height, width = self._eyes.shape
-        brain = PolicyHeadBrain.load(self._start_path())
-        expected = (channels, height, width, self._actions)
-        found = (brain.channels, brain.height, brain.width, brain.action_names)
-        if found[:3] != expected[:3]:
-            raise MinibrainsError(
-                f"{self.start} is shown {list(found[:3])} channels, rows and columns; "
-                f"expected {list(expected[:3])}, as pictures and size say"
-            )
-        if found[3] != expected[3]:
-            raise MinibrainsError(
-                f"{self.start} has other actions than the data set {self.data}; "
-                "expected the same action table"
-            )
-        return PolicyHead(brain=brain)
+            return self.head(brain=self.head.new_brain(network, self.seed))
+        brain = self._kind.load(self._start_path())
+        for names, what in (
+            (("channels", "height", "width"), "pictures and size"),
+            (self._outputs(self._actions), f"the data set {self.data}"),
+        ):
+            expected = [network[name] for name in names]
+            found = [brain.config[name] for name in names]
+            if found != expected:
+                raise MinibrainsError(
+                    f"{self.start} has {', '.join(names)} of {found}; expected {expected}, as "
+                    f"{what} say"
+                )
+        return self.head(brain=brain)
 
     def _network(self, actions: tuple[str, ...]) -> dict[str, Any]:
         """Return the settings of a brain with a network for these actions."""
@@ -458,21 +460,20 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
             "channels": channels,
             "height": height,
             "width": width,
-            "actions": len(actions),
             "hidden": self.hidden,
             "convolutions": self.convolutions,
             "layers": self.layers,
             "profiles": self.profiles,
-            "action_names": actions,
             "weights": self.weights,
+            **self._outputs(actions),
         }
 
     def _start_path(self) -> Path:
         path = find_inside(self.start, [home()])
         if path is None:
             raise MinibrainsError(
-                f"there is no file {self.start!r} in {home()}; expected in start a policy_head "
-                "brain, such as models/policy_head/duel.safetensors"
+                f"there is no file {self.start!r} in {home()}; expected in start a "
+                f"{self._kind.kind} brain, such as models/policy_head/duel.safetensors"
             )
         return path
 
@@ -513,7 +514,7 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
 
     def _finish(self, trainer: Trainer) -> None:
         """Save the policy of the best validation, and draw the curves."""
-        path = home() / "models" / "policy_head" / f"{self.name}.safetensors"
+        path = home() / "models" / self._kind.kind / f"{self.name}.safetensors"
         net: Any = self._head.make_module()
         net.load_state_dict(trainer.best)
         sha256 = self._save(self._head.brain_of(net), path, trainer)
@@ -521,10 +522,10 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
         title = self.title or self.name
         self._write(curves.draw, picture, title, trainer.curves, trainer.validations)
         self._write(self._files.remove)
-        self._host.say(f"saved the brain policy_head/{path.name}, {sha256}")
+        self._host.say(f"saved the brain {self._kind.kind}/{path.name}, {sha256}")
         self._host.record(policy=str(path), policy_sha256=sha256)
 
-    def _save(self, brain: PolicyHeadBrain, path: Path, trainer: Trainer) -> str:
+    def _save(self, brain: Brain, path: Path, trainer: Trainer) -> str:
         """Write a brain whose header says what it comes from, and return its SHA-256."""
         metrics: dict[str, Any] = {"steps": trainer.step, "epochs": self.epochs}
         if trainer.validations["step"]:
@@ -565,6 +566,7 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
             },
             parents=parents,
             metrics=metrics,
+            **self._metadata(),
             **licensed,
         )
 
@@ -615,5 +617,49 @@ class ClonePolicy(Register, category="learning", collects=True, terminal="finish
         self._host.progress(trainer.step, trainer.steps, text)
 
 
-_FREE: Final = frozenset({"name", "steps", "checkpoint", "title", "license"})
+class ClonePolicy(Cloning):
+    """Train a network for PolicyHead to act as a teacher would, on the user's data set `data`.
+
+    Its brain is that of the FighterMask that the policy will see through; FighterMask, CenterMasks,
+    Crop and Resize themselves look at the pictures of the data set. In play, a FrameStack with a
+    mean of 0 and a deviation of 1 stacks what they show. Labels are the teacher's actions; samples
+    in which no action has an effect are left out.
+
+    First all pictures are looked at, some episodes on each tick, by all workers of the run. Then
+    each tick takes some steps of the optimizer. The folder `training/NAME` in $MINIBRAINS_HOME has
+    checkpoints that PolicyHead can play, the curves, and everything to go on with: a training that
+    was stopped or killed goes on from the last checkpoint when the workflow is run again, as if it
+    had not been interrupted. At the end the policy of the best validation is saved as the brain
+    `policy_head/NAME.safetensors`, in `models` in that folder.
+
+    Source: D. A. Pomerleau, ALVINN: an autonomous land vehicle in a neural network, NIPS 1989; for
+        data in which a student plays (MixedAction): S. Ross, G. Gordon and D. Bagnell, A reduction
+        of imitation learning and structured prediction to no-regret online learning, AISTATS 2011.
+    """
+
+    head = PolicyHead
+
+    smoothing: float = widget(default=0.02, min=0.0, max=1.0, rebuild=True, doc="of the labels")
+    second: float = widget(
+        default=0.1,
+        min=0.0,
+        max=0.5,
+        rebuild=True,
+        doc="share of the loss that is about the teacher's second best action, so that the network "
+        "has one too, for an AntiRepeat",
+    )
+    importance: Mapping[str, float] = widget(
+        default=MappingProxyType({}),
+        rebuild=True,
+        doc="weight of actions in the loss, by name; others have 1",
+    )
+
+    def _objective(self) -> ActionObjective:
+        return ActionObjective(self._actions, self.importance, self.smoothing, self.second)
+
+    def _outputs(self, actions: tuple[str, ...]) -> dict[str, Any]:
+        return {"actions": len(actions), "action_names": actions}
+
+
+_FREE: Final = frozenset({"name", "steps", "checkpoint", "title", "license", "bias", "temperature"})
 """Widgets on which the course of a training does not depend."""

@@ -41,6 +41,18 @@ class Eyes(NamedTuple):
     size: tuple[int, ...]
     """The settings of Resize: width and height in pixels."""
 
+    @classmethod
+    def of_settings(cls, settings: Mapping[str, Any], colors: FighterColors) -> Eyes:
+        """Return the eyes of a training, by the entry "eyes" in the header of its brain."""
+        return cls(
+            colors,
+            settings["turn"],
+            settings["pictures"],
+            tuple(settings["center"]),
+            tuple(settings["box"]),
+            tuple(settings["size"]),
+        )
+
     @property
     def shape(self) -> tuple[int, int, int]:
         """Channels, height and width of what the network is shown."""
@@ -84,10 +96,12 @@ class Job(NamedTuple):
     info: EpisodeInfo
     eyes: EyesParts
     targets: tuple[str, ...]
+    actionable: bool = True
+    """Leave the samples out in which no action has an effect."""
 
 
 class Lesson(NamedTuple):
-    """The samples of one episode in which an action has an effect, in the order of their ticks."""
+    """The samples of one episode that are learned from, in the order of their ticks."""
 
     pictures: list[bytes]
     """For each sample uint8 [channels, height, width] as the network is shown it, compressed."""
@@ -102,8 +116,8 @@ class Lesson(NamedTuple):
 def look(job: Job) -> Lesson:
     """Look at the samples of an episode.
 
-    Every picture is shown to the eyes, because FighterMask follows a match from its first one. The
-    samples in which an action has no effect are then left out.
+    Every picture is shown to the eyes, because FighterMask follows a match from its first one; only
+    then are samples left out.
 
     Raises:
         DataError: A picture is damaged or of another size, or a variable is missing; names file
@@ -128,7 +142,9 @@ def look(job: Job) -> Lesson:
         shown = np.concatenate(planes)
         pictures.append(zlib.compress(shown.tobytes(), 1))
 
-    kept = np.flatnonzero(samples.actionable == 1)
+    kept = np.arange(len(samples))
+    if job.actionable:
+        kept = np.flatnonzero(samples.actionable == 1)
     targets = np.empty((len(samples), len(job.targets)), np.float32)
     for column, name in enumerate(job.targets):
         targets[:, column] = _target(samples, name)
@@ -216,13 +232,16 @@ class Lessons:
 class LessonFiles:
     """Files of what has been looked at: a training that goes on need not look again."""
 
-    def __init__(self, folder: Path, eyes: Eyes, targets: tuple[str, ...]) -> None:
+    def __init__(
+        self, folder: Path, eyes: Eyes, targets: tuple[str, ...], actionable: bool
+    ) -> None:
         """Name the folder, and what the files depend on beside the data."""
         self._folder = folder
         self._about = {
             "version": _VERSION,
             "eyes": eyes.digest,
             "targets": json.dumps(targets),
+            "actionable": json.dumps(actionable),
         }
 
     def read(self, data: DataSet, info: EpisodeInfo) -> Lesson | None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import gc
 import json
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from time import time
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
@@ -26,26 +24,18 @@ from minibrains import (
     widget,
 )
 from minibrains.errors import WorkflowError
-from minibrains.files import LineFile, home, write_atomic
+from minibrains.files import home, write_atomic
 from minibrains.torch_node import compute_on_one_thread
-from nodes.learning import curves
-from nodes.learning.checkpoint import RESUME, check_training_name, resume
+from nodes.learning.checkpoint import check_training_name, resume
+from nodes.learning.curves import sketch_rewards
 from nodes.learning.ppo_checkpoint import pack, size_of, unpack
 from nodes.learning.ppo_evaluation import Evaluations
 from nodes.learning.ppo_figures import Figures
-from nodes.learning.ppo_memory import (
-    Size,
-    estimate,
-    estimate_games,
-    format_bytes,
-    free_memory,
-    is_out_of_memory,
-    out_of_memory,
-)
+from nodes.learning.ppo_folder import TrainingFolder
+from nodes.learning.ppo_learner import PRESETS, Learner, Preset, load_package
+from nodes.learning.ppo_memory import FittedSize, Size, is_out_of_memory
 
 if TYPE_CHECKING:
-    from stable_baselines3 import PPO
-
     from minibrains.training.games import Games
     from minibrains.training.module import RegionModule
 
@@ -54,24 +44,6 @@ _FREE: Final = {
     "evaluation_episodes", "evaluation_widgets", "stop_after",
 }  # fmt: skip
 """Widgets that may be changed when a training goes on."""
-
-
-class Preset(NamedTuple):
-    """Settings of PPO that go together."""
-
-    rate: float
-    steps: int
-    batch: int
-    epochs: int
-    entropy: float
-    clip: float
-
-
-PRESETS: Final[Mapping[str, Preset]] = MappingProxyType({
-    "default": Preset(2.5e-4, 512, 64, 10, 0.01, 0.2),
-    "fast": Preset(5e-4, 256, 64, 20, 0.05, 0.3),
-    "stable": Preset(1e-4, 2048, 128, 5, 0.005, 0.1),
-})  # fmt: skip
 
 
 class PPOLearning(NamedTuple):
@@ -98,7 +70,8 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
     `workflow` is the environment: nodes of it, `train`, give out logits, and in their place the
     policy chooses what it tries. Each tick is an update: the policy plays `steps` decisions in each
     of `environments` games, and learns from them. The critic is a network of the same form with
-    weights of its own.
+    weights of its own. If one of these nodes is recurrent, as a VectorMemory is, it learns with
+    RecurrentPPO of sb3-contrib, and remembers from each decision of an episode to the next.
 
     With `evaluation_episodes`, each checkpoint is evaluated: the policy plays these episodes, with
     the most likely action at each decision. That changes nothing of the training.
@@ -273,18 +246,15 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
             )
 
     def open(self, host: Host) -> None:
-        _load_stable_baselines()  # what may be missing is better missed now
+        load_package("stable_baselines3")  # what may be missing is better missed now
         self._host = host
-        self._folder = home() / "training" / self.name
-        self._model: PPO | None = None
+        self._folder = TrainingFolder(home() / "training" / self.name)
         self._games: Games | None = None
+        self._learner: Learner | None = None
         self._evaluations = Evaluations(None, {})
-        self._monitor: LineFile | None = None
-        self._events = curves.Events(self._folder / "events")
         self._preset = self._ppo_settings()
         decisions = self._preset.steps * self.environments
-        self._wanted = Size(min(self._preset.batch, decisions), self.environments)
-        self._size = self._wanted
+        self._fitted = FittedSize(Size(min(self._preset.batch, decisions), self.environments), host)
         self._boundary: bytes | None = None
         """The training at the end of the last update, if it is not in a checkpoint."""
 
@@ -301,56 +271,55 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         )
 
     def reset(self, episode: Episode) -> None:
-        self._close_games()
+        self._close_training()
         self.now = PPOLearning(ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, False)
 
     def emit(self) -> PPOLearning:
         return self.now
 
     def latch(self) -> None:
-        if self._model is None:
-            self._open_training()
-        assert self._model is not None
-        model = self._model
-        # an evaluation that was stopped is made up for before the next update
-        if not self._evaluation_is_due() and not self._is_finished():
-            if not self._update(model):
-                return  # stopped within an update, which counts for nothing
-            self._boundary = self._pack()
-        if self._evaluation_is_due() and not self._evaluate(model):
-            return
+        learner = self._learner or self._open_training()
 
-        finished = self._is_finished()
+        # an evaluation that was stopped is made up for before the next update
+        if not self._evaluation_is_due(learner) and not self._is_finished(learner):
+            if not self._update(learner):
+                return  # stopped within an update, which counts for nothing
+            self._boundary = self._pack(learner)
+        if self._evaluation_is_due(learner):
+            if not self._evaluate(learner):
+                return
+            self._boundary = self._pack(learner)
+
+        finished = self._is_finished(learner)
         try:
-            if finished or self._is_at_checkpoint():
-                self._write_checkpoint(model)
+            if finished or self._is_at_checkpoint(learner):
+                self._write_checkpoint(learner)
             if finished:
-                self._finish(model)
+                self._save_result(learner)
         except OSError as error:
             raise MinibrainsError(
-                f"{self._folder} cannot be written: {error.strerror or error}; the last checkpoint "
-                "is good: make room, then run the workflow again, and the training goes on"
+                f"{self._folder.path} cannot be written: {error.strerror or error}; the last "
+                "checkpoint is good: make room, then run the workflow again, and the training goes "
+                "on"
             ) from None
-        self._show(model, finished)
+        self._show(learner, finished)
 
-    def _is_at_checkpoint(self) -> bool:
+    def _is_at_checkpoint(self, learner: Learner) -> bool:
         """Return whether a checkpoint is due after this update."""
-        assert self._model is not None
-        is_last = self._model.num_timesteps >= self.decisions
+        is_last = learner.decisions >= self.decisions
         return is_last or self._figures.updates % self.checkpoint == 0
 
-    def _evaluation_is_due(self) -> bool:
+    def _evaluation_is_due(self, learner: Learner) -> bool:
         updates = self._figures.updates
-        return updates > 0 and self._is_at_checkpoint() and self._evaluations.is_due(updates)
+        return updates > 0 and self._is_at_checkpoint(learner) and self._evaluations.is_due(updates)
 
-    def _is_finished(self) -> bool:
-        assert self._model is not None
-        if self._model.num_timesteps >= self.decisions:
+    def _is_finished(self, learner: Learner) -> bool:
+        if learner.decisions >= self.decisions:
             return True
         return 0 < self.stop_after <= self._evaluations.since_best
 
     def report(self) -> Mapping[str, Any]:
-        if self._model is None or not self._figures.updates:
+        if self._learner is None or not self._figures.updates:
             return {}
         return self._metrics(self._figures.updates)
 
@@ -359,155 +328,81 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         return {**self._figures.at(update), **self._evaluations.at(update)}
 
     def close(self) -> None:
-        if not hasattr(self, "_events"):
+        if not hasattr(self, "_folder"):
             return
         if self._boundary is not None:  # what was learned since the last checkpoint
             self._write_progress()
-        self._events.close()
-        self._close_games()
+        self._close_training()
 
     def state(self) -> dict[str, Any]:
         """Return the whole training."""
         packed = None
-        if self._model is not None:
-            packed = self._pack()
+        if self._learner is not None:
+            packed = self._pack(self._learner)
         return {"now": self.now, "packed": packed}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         self.now = state["now"]
-        self._close_games()
+        self._close_training()
         if state["packed"] is not None:
             self._open_training(state["packed"])
 
     # -- beginning ---------------------------------------------------------------------------------
 
-    def _open_training(self, packed: bytes | None = None) -> None:
+    def _open_training(self, packed: bytes | None = None) -> Learner:
         """Open the games, and make the networks, as large as memory allows.
 
         Args:
             packed: A training to go on with; None: that of the last checkpoint, if there is one.
         """
         gc.collect()  # a model that was too large refers to itself
-        self._folder.mkdir(parents=True, exist_ok=True)
-        path = self._folder / RESUME
+        self._folder.make()
         if packed is not None:
             self._read_size(packed)
-        elif path.exists():
-            resume(path, self._read_size)
-        self._fit_games()
-        while True:
-            # last: opening games draws from the random numbers that the model begins with
-            self._games = self._open_games(self._size.environments, self.widgets)
-            self._evaluations = self._open_evaluations()
-            self._fit_learning(self._games)
-            if self._size.environments == self._games.num_envs:
-                break
-            self._close_games()
+        elif self._folder.resume.exists():
+            resume(self._folder.resume, self._read_size)
 
+        games = self._open_fitting_games()
         compute_on_one_thread()  # games that were closed before have given back the others
-        self._figures = Figures(self._size.environments)
-        model = self._make_model(self._games)
-        self._about = self._dependencies()
+        self._figures = Figures(games.num_envs)
+        learner = self._make_learner(games)
+        self._about = self._dependencies(games)
         if packed is not None:
-            self._unpack(packed, model)
-        elif path.exists():
-            self._resume(model, path)
-        self._begin_stage()
-        self._monitor = self._open_monitor()
-        self._events.begin(model.num_timesteps)
-        self._model = model
+            self._unpack(packed, learner)
+        elif self._folder.resume.exists():
+            resume(self._folder.resume, lambda data: self._unpack(data, learner))
+            self._host.say(f"the training {self.name} goes on after update {self._figures.updates}")
+        self._begin_stage(games)
+        self._folder.open_logs(self._figures.episodes, learner.decisions)
+        self._learner = learner
+        return learner
 
     def _read_size(self, data: bytes) -> None:
         """Take over what was lowered when a training was packed. Raises ValueError."""
-        self._size = self._size.at_most(size_of(data) or self._wanted)
+        self._fitted.size = self._fitted.size.at_most(size_of(data) or self._fitted.wanted)
 
-    def _fit_games(self) -> None:
-        """Lower the number of games until they fit what is free."""
+    def _open_fitting_games(self) -> Games:
+        """Open the games, and those of evaluations, as many as memory allows."""
+        self._fitted.fit_games(self.processes, self.evaluation_episodes)
         while True:
-            environments = self._size.environments
-            need = estimate_games(environments, min(self.processes, environments))
-            evaluated = min(environments, self.evaluation_episodes)
-            need += estimate_games(evaluated, min(self.processes, evaluated))
-            free = free_memory()
-            if need <= free:
-                return
-            reason = f"the games need about {format_bytes(need)}, and {format_bytes(free)} is free"
-            self._lower(reason, batch_first=False)
-
-    def _fit_learning(self, games: Games) -> None:
-        """Lower batch and number of games until all that comes beside the games fits what is free.
-
-        It says how much it is, if it is much.
-        """
-        network = self._make_network()
-        while True:
-            need = estimate(
-                network, games.observation_space, self._size, self._preset.steps, self.kl > 0
-            )
-            free = free_memory()
-            reason = f"{need} is needed beside the games, and {format_bytes(free)} is free"
-            if sum(need) <= free:
-                break
-            self._lower(reason, batch_first=need.rollouts + need.networks <= free)
-        if sum(need) > free / 2 and self._size.environments == games.num_envs:
-            self._host.say(reason)
-
-    def _lower(self, reason: str, batch_first: bool = True) -> None:
-        """Go down to the next smaller size, and say so. Raises MinibrainsError if there is none."""
-        lower = self._size.lowered(batch_first)
-        if lower is None:
-            raise out_of_memory(reason, self._size)
-        self._size = lower
-        lowered = lower.difference(self._wanted)
-        self._host.say(f"not enough memory: {reason}; goes on with {lowered}")
-        self._host.record(lowered=lowered)
-
-    def _pack(self) -> bytes:
-        assert self._model is not None
-        assert self._games is not None
-        return pack(self._model, self._games, self._figures, self._evaluations, self._about)
-
-    def _unpack(self, data: bytes, model: PPO) -> None:
-        assert self._games is not None
-        unpack(data, model, self._games, self._figures, self._evaluations, self._about)
+            # last: opening games draws from the random numbers that the model begins with
+            self._games = self._open_games(self._fitted.size.environments, self.widgets)
+            self._evaluations = self._open_evaluations()
+            network = self._make_network()
+            self._fitted.fit_learning(network, self._games, self._preset.steps, self.kl > 0)
+            if self._fitted.size.environments == self._games.num_envs:
+                return self._games
+            self._close_training()
 
     def _open_evaluations(self) -> Evaluations:
         """Return the evaluations, with games if there are any."""
         if not self.evaluation_episodes:
             return Evaluations(None, {})
         widgets = {**self.widgets, **self.evaluation_widgets}
-        games = self._open_games(min(self._size.environments, self.evaluation_episodes), widgets)
+        count = min(self._fitted.size.environments, self.evaluation_episodes)
+        games = self._open_games(count, widgets)
         settings = {"seed": self.seed, "episodes": self.evaluation_episodes, "widgets": widgets}
         return Evaluations(games, json.loads(json.dumps(settings)))
-
-    def _begin_stage(self) -> None:
-        """Let the next episodes begin in the states of the present stage."""
-        assert self._games is not None
-        if self.stages:
-            self._games.begin_in(self.stages[self._figures.stage])
-
-    def _open_monitor(self) -> LineFile:
-        """Open monitor.csv, without the episodes since the checkpoint, which are played again."""
-        path = self._folder / "monitor.csv"
-        head: dict[str, Any] = {"t_start": time(), "env_id": "minibrains/Workflow-v0"}
-        lines: list[str] = []
-        if path.exists():
-            first, _, *lines = path.read_text().splitlines(keepends=True)
-            head = json.loads(first.removeprefix("#"))
-        self._started: float = head["t_start"]
-        kept = "".join(lines[: self._figures.episodes])
-        write_atomic(path, f"#{json.dumps(head)}\nr,l,t,won\n{kept}")
-        return LineFile(path)
-
-    def _close_games(self) -> None:
-        """Close the games, if they are open."""
-        self._boundary = None
-        if self._games is not None:
-            self._games.close()
-        self._evaluations.close()
-        if self._monitor is not None:
-            self._monitor.close()
-        self._games = self._model = self._monitor = None
 
     def _open_games(self, count: int, widgets: Mapping[str, Any]) -> Games:
         """Open games of the environment with widget values."""
@@ -537,122 +432,109 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
 
         return region(self.workflow, self.train, brains=dict(self.brains), packs=self._host.packs)
 
-    def _make_model(self, games: Games) -> PPO:
+    def _make_learner(self, games: Games) -> Learner:
         from gymnasium.spaces import Discrete
-        from stable_baselines3 import PPO
-        from stable_baselines3.common.logger import configure
-
-        from minibrains.training.policy import RegionPolicy
 
         if not isinstance(games.action_space, Discrete):
             raise MinibrainsError(
                 f"{self.workflow}: {', '.join(self.train)} give out {games.action_space}; "
                 "expected nodes whose only output is logits"
             )
-        preset = self._preset
-        model = PPO(
-            RegionPolicy,
+        return Learner(
             games,
-            learning_rate=lambda _: preset.rate * self._schedule(),
-            n_steps=preset.steps,
-            batch_size=min(self._size.batch, preset.steps * self._size.environments),
-            n_epochs=preset.epochs,
-            gamma=self.discount,
-            gae_lambda=self.trace,
-            clip_range=preset.clip,
-            ent_coef=1.0,  # the policy weighs its bonus itself
+            self._make_network,
+            self._preset,
+            decisions=self.decisions,
+            batch=self._fitted.size.batch,
+            discount=self.discount,
+            trace=self.trace,
+            kl=self.kl,
             seed=self.seed,
-            device="cpu",
-            policy_kwargs={
-                "make_network": self._make_network,
-                "entropy": preset.entropy,
-                "kl": self.kl,
-            },
         )
-        model.set_logger(configure(None, []))
-        games.policy = model.policy  # type: ignore[assignment]
-        return model
 
-    def _schedule(self) -> float:
-        """Return what is left of learning rate and entropy: from 1 down to a twentieth."""
-        done = 0 if self._model is None else self._model.num_timesteps
-        return max(0.05, 1.0 - done / self.decisions)
-
-    def _dependencies(self) -> dict[str, Any]:
+    def _dependencies(self, games: Games) -> dict[str, Any]:
         """Return everything that the training depends on; JSON."""
-        assert self._games is not None
-        about: dict[str, Any] = {"environment": self._games.workflow_sha256}
+        about: dict[str, Any] = {"environment": games.workflow_sha256}
         for name in self.schema.widgets.keys() - _FREE:
             value = getattr(self, name)
             about[name] = dict(value) if isinstance(value, Mapping) else value
         settings: dict[str, Any] = json.loads(json.dumps(about, sort_keys=True))
         return settings
 
+    def _begin_stage(self, games: Games) -> None:
+        """Let the next episodes begin in the states of the present stage."""
+        if self.stages:
+            games.begin_in(self.stages[self._figures.stage])
+
+    def _pack(self, learner: Learner) -> bytes:
+        return pack(learner, self._figures, self._evaluations, self._about)
+
+    def _unpack(self, data: bytes, learner: Learner) -> None:
+        unpack(data, learner, self._figures, self._evaluations, self._about)
+
+    def _close_training(self) -> None:
+        """Close the games and the logs, if they are open."""
+        self._boundary = self._learner = None
+        if self._games is not None:
+            self._games.close()
+            self._games = None
+        self._evaluations.close()
+        self._folder.close_logs()
+
     # -- an update ---------------------------------------------------------------------------------
 
-    def _update(self, model: PPO) -> bool:
+    def _update(self, learner: Learner) -> bool:
         """Play and learn; return False if that was stopped, or will be tried again with less
         memory.
         """
         try:
-            return self._play_and_learn(model)
+            return self._play_and_learn(learner)
         except (MemoryError, RuntimeError) as error:
             if not is_out_of_memory(error):
                 raise
         # the error and all that it holds are gone here
-        self._lower(f"update {self._figures.updates + 1} did not fit")
+        self._fitted.lower(f"update {self._figures.updates + 1} did not fit")
         if self._boundary is not None:
             self._write_progress()
-        self._close_games()  # the next tick opens the training again
+        self._close_training()  # the next tick opens the training again
         return False
 
-    def _play_and_learn(self, model: PPO) -> bool:
-        policy: Any = model.policy
-        policy.entropy = self._preset.entropy * self._schedule()
-        policy.actor.requires_grad_(self._figures.updates >= self.critic_first)
-        try:
-            model.learn(
-                self._preset.steps * self._size.environments,
-                callback=self._on_decisions,
-                reset_num_timesteps=False,
-                log_interval=2,  # never: this call is one update
-            )
-        except ValueError:
-            # torch refuses logits that are no numbers
-            self._check_finite(*[float(weights.detach().sum()) for weights in policy.parameters()])
-            raise
-        if self._host.stopping:
+    def _play_and_learn(self, learner: Learner) -> bool:
+        figures = self._figures
+        learned = learner.learn(
+            figures.updates + 1,
+            self._on_decisions,
+            critic_only=figures.updates < self.critic_first,
+        )
+        if learned is None:
             return False
-        values = model.logger.name_to_value
-        losses = [value for name, value in values.items() if name.endswith(("loss", "kl"))]
-        self._check_finite(
-            *losses, *[float(weights.detach().sum()) for weights in policy.parameters()]
-        )
-        self._figures.end_update(
-            model.num_timesteps,
-            entropy=policy.mean_entropy,
-            value_loss=values["train/value_loss"],
-            kl=values["train/approx_kl"],
-            clipped=values["train/clip_fraction"],
-        )
-        if self._figures.change_stage(len(self.stages), self.rise, self.fall):
-            self._begin_stage()
-            self._host.say(f"stage {self._figures.stage + 1} of {len(self.stages)}")
-        for name, value in self._figures.at(self._figures.updates).items():
-            self._events.add(f"ppo/{name}", value, model.num_timesteps)
+        figures.end_update(learner.decisions, **learned)
+        if figures.change_stage(len(self.stages), self.rise, self.fall):
+            self._begin_stage(learner.games)
+            self._host.say(f"stage {figures.stage + 1} of {len(self.stages)}")
+        self._folder.log_scalars(figures.at(figures.updates), learner.decisions)
         return True
 
-    def _evaluate(self, model: PPO) -> bool:
+    def _on_decisions(self, local: Mapping[str, Any], _: Any) -> bool:
+        """Note the rewards of a decision in each game; return False to stop."""
+        seconds = self._folder.seconds
+        over = self._figures.add(local["rewards"], local["dones"], local["infos"], seconds)
+        self._folder.log_episodes(over, local["infos"])
+        decisions = local["self"].num_timesteps
+        self._host.progress(decisions, self.decisions, self._figures.text())
+        return not self._host.stopping
+
+    # -- an evaluation -----------------------------------------------------------------------------
+
+    def _evaluate(self, learner: Learner) -> bool:
         """Evaluate the policy; return False if that was stopped."""
-        update, decisions = self._figures.updates, model.num_timesteps
+        update, decisions = self._figures.updates, learner.decisions
         self._host.progress(decisions, self.decisions, "evaluation")
-        policy: Any = model.policy
+        policy = learner.model.policy
         if not self._evaluations.evaluate(policy, update, decisions, lambda: self._host.stopping):
             return False
-        self._boundary = self._pack()
-        for name, value in self._evaluations.at(update).items():
-            self._events.add(f"ppo/{name}", value, decisions)
-        if decisions < self.decisions and self._is_finished():
+        self._folder.log_scalars(self._evaluations.at(update), decisions)
+        if decisions < self.decisions and self._is_finished(learner):
             self._host.say(
                 f"stopped after update {update}: {self.stop_after} evaluations were no better than "
                 f"that of {self._evaluations.curves['decisions'][self._evaluations.best]:.0f} "
@@ -660,36 +542,16 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
             )
         return True
 
-    def _check_finite(self, *values: float) -> None:
-        """Raise MinibrainsError if a loss or a weight is no number."""
-        if not np.isfinite(values).all():
-            raise MinibrainsError(
-                f"the loss of update {self._figures.updates + 1} is no number; train again with "
-                "another name, and a smaller rate or smaller rewards"
-            )
+    # -- a checkpoint, and the result --------------------------------------------------------------
 
-    def _on_decisions(self, local: Mapping[str, Any], _: Any) -> bool:
-        """Note the rewards of a decision in each game; return False to stop."""
-        seconds = time() - self._started
-        over = self._figures.add(local["rewards"], local["dones"], local["infos"], seconds)
-        assert self._monitor is not None
-        for line in over:
-            self._monitor.append(line)
-        model = local["self"]
-        self._host.progress(model.num_timesteps, self.decisions, self._figures.text())
-        return not self._host.stopping
-
-    # -- checkpoints -------------------------------------------------------------------------------
-
-    def _write_checkpoint(self, model: PPO) -> None:
+    def _write_checkpoint(self, learner: Learner) -> None:
         """Write a checkpoint: the brains, the curves, and last of all what it goes on from."""
         update = self._figures.updates
         if self.save == "always" or self._is_best(update):
-            folder = self._folder / f"update-{update:06d}"
-            folder.mkdir(exist_ok=True)
-            for node, brain in self._brains(model).items():
+            folder = self._folder.make_checkpoint(update)
+            for node, brain in learner.model.policy.actor.brains().items():
                 self._save(brain, folder / f"{node}.safetensors", update)
-            self._remove_old_brains()
+            self._folder.remove_old_checkpoints(self.most)
         self._write_progress()
 
     def _is_best(self, update: int) -> bool:
@@ -701,44 +563,19 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
 
     def _write_progress(self) -> None:
         """Write the curves, and what the training goes on from, if it is not written yet."""
-        curves.write_csv(self._folder / "updates.csv", self._figures.curves)
-        curves.write_csv(self._folder / "behavior_metrics.csv", self._figures.behavior_curves)
-        if self._evaluations.curves:
-            curves.write_csv(self._folder / "evaluations.csv", self._evaluations.curves)
+        self._folder.write_tables(self._figures, self._evaluations)
         if self._boundary is not None:
-            write_atomic(self._folder / RESUME, self._boundary)
+            write_atomic(self._folder.resume, self._boundary)
             self._boundary = None
 
-    def _remove_old_brains(self) -> None:
-        """Remove the brains of old checkpoints, so that `most` are left: of those before the latest
-        half, first all but every tenth, then the oldest.
-        """
-        folders = sorted(self._folder.glob("update-??????*"))
-        old = folders[: max(0, len(folders) - self.most // 2)]
-        milestones = {folder for number, folder in enumerate(old) if number % 10 == 0}
-        by_worth = sorted(old, key=lambda folder: (folder in milestones, folder.name))
-        for folder in by_worth[: max(0, len(folders) - self.most)]:
-            shutil.rmtree(folder)
-
-    def _resume(self, model: PPO, path: Path) -> None:
-        resume(path, lambda data: self._unpack(data, model))
-        self._host.say(f"the training {self.name} goes on after update {self._figures.updates}")
-
-    def _brains(self, model: PPO) -> dict[str, Any]:
-        policy: Any = model.policy
-        brains: dict[str, Any] = policy.actor.brains()
-        return brains
-
-    def _finish(self, model: PPO) -> None:
+    def _save_result(self, learner: Learner) -> None:
         """Save the trained brains among those of the user: the last, or the best evaluated."""
-        brains, update = self._brains(model), self._figures.updates
+        network, update = learner.model.policy.actor, self._figures.updates
         if self.save == "better" and self._evaluations.curves:
-            policy: Any = model.policy
-            network = policy.make_network()
+            network = self._make_network()
             network.load_state_dict(self._evaluations.best_weights)
-            brains = network.brains()
             update = int(self._evaluations.curves["update"][self._evaluations.best])
-        for node, brain in brains.items():
+        for node, brain in network.brains().items():
             name = self.name if len(self.train) == 1 else f"{self.name}-{node}"
             path = home() / "models" / brain.kind / f"{name}.safetensors"
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -764,24 +601,13 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         )
         return sha256
 
-    def _show(self, model: PPO, finished: bool) -> None:
+    def _show(self, learner: Learner, finished: bool) -> None:
         latest = self._figures.at(self._figures.updates)
         self.now = PPOLearning(
-            model.num_timesteps,
+            learner.decisions,
             latest.get("reward", ABSENT),
             latest.get("won", ABSENT),
             latest["entropy"],
-            curves.sketch_rewards(self._figures.curves, self.decisions),
+            sketch_rewards(self._figures.curves, self.decisions),
             finished,
         )
-
-
-def _load_stable_baselines() -> None:
-    """Import Stable-Baselines3. Raises MinibrainsError if it is missing."""
-    try:
-        import stable_baselines3  # noqa: F401
-    except ModuleNotFoundError:
-        raise MinibrainsError(
-            "learning by playing needs the Python package stable-baselines3, which is missing; "
-            "install it with: pip install 'minibrains[learn]'"
-        ) from None

@@ -15,14 +15,13 @@ from nodes.learning.ppo_figures import Figures
 from nodes.learning.ppo_memory import Size
 
 if TYPE_CHECKING:
-    from stable_baselines3 import PPO
+    import torch
 
-    from minibrains.training.games import Games
+    from nodes.learning.ppo_learner import Learner
 
 
 def pack(
-    model: PPO,
-    games: Games,
+    learner: Learner,
     figures: Figures,
     evaluations: Evaluations,
     about: Mapping[str, Any],
@@ -32,14 +31,14 @@ def pack(
     The moments of the games are stored as the actions that lead to them.
 
     Args:
-        model: The model, whose policy is a RegionPolicy.
-        games: The games that it plays.
+        learner: The policy and its games.
         figures: What was counted so far.
         evaluations: The evaluations so far.
         about: What the training depends on; JSON.
     """
     import torch
 
+    model, games = learner.model, learner.games
     kind, keys, place, has_gauss, gauss = np.random.get_state()
     parts = {
         "policy": model.policy.state_dict(),
@@ -49,6 +48,7 @@ def pack(
             "numpy": torch.from_numpy(np.array(keys).astype(np.int64)),
         },
         "best": evaluations.best_weights,
+        "memory": _recurrent_states(learner),
     }
     rest = {
         "decisions": model.num_timesteps,
@@ -69,8 +69,7 @@ def pack(
 
 def unpack(
     data: bytes,
-    model: PPO,
-    games: Games,
+    learner: Learner,
     figures: Figures,
     evaluations: Evaluations,
     about: Mapping[str, Any],
@@ -83,6 +82,7 @@ def unpack(
     """
     import torch
 
+    model, games = learner.model, learner.games
     parts, before, rest = _read(data)
     for name, value in about.items():
         if before.get(name) != value:
@@ -106,7 +106,22 @@ def unpack(
     count = games.num_envs
     model._last_obs = games.go_to(rest["moments"][:count])
     model._last_episode_starts = np.array(rest["starts"][:count], bool)
+    for name, tensor in _recurrent_states(learner).items():
+        tensor.copy_(parts["memory"][name][:, :count])
     figures.keep_games(count)
+
+
+def _recurrent_states(learner: Learner) -> dict[str, torch.Tensor]:
+    """Return the states of a recurrent policy in its games, float32 [1, games, columns]."""
+    if not learner.is_recurrent:
+        return {}
+    states = learner.model._last_lstm_states
+    tensors: dict[str, torch.Tensor] = {}
+    for network in ("pi", "vf"):
+        hidden, cell = getattr(states, network)
+        tensors[f"{network}/hidden"] = hidden
+        tensors[f"{network}/cell"] = cell
+    return tensors
 
 
 def size_of(data: bytes) -> Size | None:

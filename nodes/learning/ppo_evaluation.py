@@ -137,9 +137,6 @@ def play_episodes(
         For each episode the sum of its rewards, "won" (1, 0, or NaN if the game defines no
         victory), "ticks", and the terms of its reward by name; None if it was stopped.
     """
-    import torch
-    from stable_baselines3.common.utils import obs_as_tensor
-
     blocks = np.array_split(np.arange(count), games.num_envs)
     starts: list[dict[str, Any]] = []
     for block in blocks:
@@ -147,20 +144,19 @@ def play_episodes(
     observations = games.go_to(starts)
 
     games.policy = policy
-    policy.set_training_mode(False)
+    memory: Any = None
+    begins = np.ones(games.num_envs, bool)
     results: list[list[dict[str, float]]] = [[] for _ in blocks]
     sums = [0.0 for _ in blocks]
     missing = count
     while missing:
         if is_stopping():
             return None
-        with torch.no_grad():
-            shown = obs_as_tensor(observations, policy.device)
-            actions, _, _ = policy(shown, deterministic=True)
-        observations, rewards, over, infos = games.step(actions.numpy())
+        actions, memory = policy.predict(observations, memory, begins, deterministic=True)
+        observations, rewards, begins, infos = games.step(actions)
         for game, (reward, info) in enumerate(zip(rewards, infos, strict=True)):
             sums[game] += float(reward)
-            if not over[game]:
+            if not begins[game]:
                 continue
             if len(results[game]) < len(blocks[game]):
                 results[game].append(_result(sums[game], info["results"]))

@@ -13,6 +13,8 @@ from minibrains.errors import MinibrainsError
 if TYPE_CHECKING:
     from gymnasium.spaces import Space
 
+    from minibrains.host import Host
+    from minibrains.training.games import Games
     from minibrains.training.module import RegionModule
 
 MIB: Final = 2**20
@@ -60,6 +62,66 @@ class Size(NamedTuple):
         return ", ".join(parts)
 
 
+class FittedSize:
+    """The size of a training, lowered until it fits the memory that is free."""
+
+    def __init__(self, wanted: Size, host: Host) -> None:
+        """Begin with the size that is wanted; the host is told about each smaller one."""
+        self.wanted = self.size = wanted
+        self._host = host
+
+    def fit_games(self, processes: int, evaluated: int) -> None:
+        """Lower the number of games until they fit what is free.
+
+        Args:
+            processes: The number of processes that play them; 0: this one does.
+            evaluated: The number of episodes of an evaluation, which has games of its own.
+
+        Raises:
+            MinibrainsError: Not even one fits.
+        """
+        while True:
+            environments = self.size.environments
+            need = estimate_games(environments, min(processes, environments))
+            others = min(environments, evaluated)
+            need += estimate_games(others, min(processes, others))
+            free = free_memory()
+            if need <= free:
+                return
+            reason = f"the games need about {format_bytes(need)}, and {format_bytes(free)} is free"
+            self.lower(reason, batch_first=False)
+
+    def fit_learning(
+        self, network: RegionModule, games: Games, steps: int, has_prior: bool
+    ) -> None:
+        """Lower batch and number of games until all that comes beside the games fits what is free.
+
+        It says how much it is, if it is much. See `estimate` for the arguments.
+
+        Raises:
+            MinibrainsError: Not even the smallest size fits.
+        """
+        while True:
+            need = estimate(network, games.observation_space, self.size, steps, has_prior)
+            free = free_memory()
+            reason = f"{need} is needed beside the games, and {format_bytes(free)} is free"
+            if sum(need) <= free:
+                break
+            self.lower(reason, batch_first=need.rollouts + need.networks <= free)
+        if sum(need) > free / 2 and self.size.environments == games.num_envs:
+            self._host.say(reason)
+
+    def lower(self, reason: str, batch_first: bool = True) -> None:
+        """Go down to the next smaller size, and say so. Raises MinibrainsError if there is none."""
+        lower = self.size.lowered(batch_first)
+        if lower is None:
+            raise _out_of_memory(reason, self.size)
+        self.size = lower
+        lowered = lower.difference(self.wanted)
+        self._host.say(f"not enough memory: {reason}; goes on with {lowered}")
+        self._host.record(lowered=lowered)
+
+
 class MemoryNeed(NamedTuple):
     """The memory that a training takes beside its games, in bytes; an estimate."""
 
@@ -90,8 +152,8 @@ def estimate(
         has_prior: Whether a third network is compared with.
     """
     weights = sum(parameter.nbytes for parameter in network.parameters())
-    # observations are copied once, to be sorted by game
-    decision = 2 * _example(observations, 1)[1] + _PER_DECISION
+    # observations, and the states of both networks, are copied once, to be sorted by game
+    decision = 2 * (_example(observations, 1)[1] + 2 * 4 * network.state_size) + _PER_DECISION
     # each weight has a gradient and two moments of the optimizer
     copies = 2 * 4 + int(has_prior)
     return MemoryNeed(
@@ -157,7 +219,7 @@ def format_bytes(size: float) -> str:
     return f"{size / 1e6:.0f} MB"
 
 
-def out_of_memory(need: str, size: Size) -> MinibrainsError:
+def _out_of_memory(need: str, size: Size) -> MinibrainsError:
     """Return the error for a training that fits no memory, even in the smallest size."""
     return MinibrainsError(
         f"not enough memory: {need}, even with batch {size.batch} and environments "

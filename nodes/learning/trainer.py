@@ -14,8 +14,9 @@ import numpy as np
 from minibrains.errors import DataError, MinibrainsError
 from nodes.learning.checkpoint import load_optimizer, optimizer_tensors, pack, unpack
 from nodes.learning.lessons import Lessons
+from nodes.learning.objectives import Objective
 from nodes.learning.replay import PrioritizedReplay
-from nodes.policies.network import PolicyHead
+from nodes.policies.network import FrameNetwork
 
 if TYPE_CHECKING:
     import torch
@@ -39,12 +40,9 @@ class TrainingConfig:
     batch: int
     rate: float
     decay: float
-    smoothing: float
-    second: float
     precision: str
     freeze: tuple[str, ...]
     factors: Mapping[str, float]
-    importance: Mapping[str, float]
     auxiliary_weight: float
     validate: int
     stop_after: int
@@ -62,9 +60,9 @@ class Trainer:
     """
 
     config: TrainingConfig
-    head: PolicyHead
+    head: FrameNetwork
     """The node whose network learns, from the weights of its brain on. It need not be opened."""
-    actions: tuple[str, ...]
+    objective: Objective
     training: Lessons
     validation: Lessons
     step: int = 0
@@ -76,6 +74,9 @@ class Trainer:
     finished: bool = False
     best: dict[str, torch.Tensor] = field(default_factory=dict)
     """The weights of the best validation."""
+    majority: float = field(init=False)
+    """The share of the validation's samples in which the commonest answer of the training is
+    right."""
 
     def __post_init__(self) -> None:
         import torch
@@ -88,6 +89,10 @@ class Trainer:
         self.replay: PrioritizedReplay | None = None
         if config.priority:
             self.replay = PrioritizedReplay(len(self.training), config.priority)
+        answers = self.objective.answers(self.training)
+        found, counts = np.unique(answers, axis=0, return_counts=True)
+        right = self.objective.answers(self.validation) == found[counts.argmax()]
+        self.majority = float(right.all(axis=1).mean())
         self.steps_of_epoch = max(len(self.training) // config.batch, 1)
         self.steps = self.steps_of_epoch * config.epochs
 
@@ -99,16 +104,6 @@ class Trainer:
             self.auxiliary: nn.Module = nn.Identity()
             if targets.shape[1]:
                 self.auxiliary = nn.Linear(self._output.in_features, targets.shape[1])
-
-        weights = torch.ones(len(self.actions))
-        for name, weight in config.importance.items():
-            if name not in self.actions:
-                raise MinibrainsError(
-                    f"importance names {name!r}, which is no action of the data set; "
-                    f"expected some of {', '.join(self.actions)}"
-                )
-            weights[self.actions.index(name)] = weight
-        self.weights = weights
 
         groups: dict[float, list[nn.Parameter]] = {}
         for name, parameter in self._named_parameters():
@@ -138,8 +133,6 @@ class Trainer:
 
         rows, shares = self._batch()
         frames = as_shown(self.training.frames(rows))
-        labels = torch.from_numpy(self.training.labels[rows])
-        seconds = torch.from_numpy(self.training.seconds[rows])
         scaled = (self.training.targets[rows] - self.mean) / self.deviation
 
         # the weights, the last layer and the loss remain f32
@@ -147,16 +140,7 @@ class Trainer:
             hidden = self.head.last_hidden(frames)
         hidden = hidden.float()
         logits = self._output(hidden)
-        losses = torch.zeros(len(rows))
-        for share, actions in ((1 - config.second, labels), (config.second, seconds)):
-            each = functional.cross_entropy(
-                logits,
-                actions,
-                self.weights,
-                label_smoothing=config.smoothing,
-                reduction="none",
-            )
-            losses = losses + share * each / self.weights[actions].mean()
+        losses = self.objective.losses(logits, self.training, rows)
         if self.replay is not None:
             self.replay.update(rows, losses.detach().numpy())
         if scaled.size:
@@ -175,7 +159,7 @@ class Trainer:
         self.optimizer.step()
 
         self.step += 1
-        agreement = (logits.argmax(1) == labels).float().mean()
+        agreement = self.objective.agrees(logits, self.training, rows).float().mean()
         now = (self.step, loss.item(), agreement.item(), rate)
         for name, value in zip(CURVES, now, strict=True):
             self.curves[name].append(value)
@@ -185,17 +169,15 @@ class Trainer:
     def _validate(self) -> None:
         """Measure the network on matches that it does not learn from, and keep the best one."""
         import torch
-        from torch.nn import functional
 
         losses, right = 0.0, 0
         with torch.no_grad():
             for start in range(0, len(self.validation), 256):
                 rows = np.arange(start, min(start + 256, len(self.validation)))
                 frames = as_shown(self.validation.frames(rows))
-                logits = self._output(self.head.last_hidden(frames))
-                labels = torch.from_numpy(self.validation.labels[rows])
-                losses += float(functional.cross_entropy(logits, labels, reduction="sum"))
-                right += int((logits.argmax(1) == labels).sum())
+                logits = self.head.answer(frames)
+                losses += float(self.objective.surprise(logits, self.validation, rows))
+                right += int(self.objective.agrees(logits, self.validation, rows).sum())
         count = len(self.validation)
         for name, value in zip(
             VALIDATIONS, (self.step, losses / count, right / count), strict=True
@@ -215,12 +197,6 @@ class Trainer:
         if self.config.better == "loss":
             return int(np.argmin(self.validations["loss"]))
         return int(np.argmax(self.validations["agreement"]))
-
-    @property
-    def majority(self) -> float:
-        """The share of the validation's labels that are the commonest one of the training."""
-        commonest = np.bincount(self.training.labels).argmax()
-        return float((self.validation.labels == commonest).mean())
 
     @property
     def net(self) -> nn.ModuleDict:

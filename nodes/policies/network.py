@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
@@ -72,40 +73,49 @@ class PolicyHeadBrain(Brain):
 
     @classmethod
     def tensor_specs(cls, config: Mapping[str, Any]) -> Mapping[str, str]:
-        channels, height, width = config["channels"], config["height"], config["width"]
-        dtype = config.get("weights", "f32")
-        specs = {}
-        inputs = channels * (height + width) if config.get("profiles", False) else 0
-        for index, layer in enumerate(config["convolutions"]):
-            if len(layer) != 3 or min(layer) < 1:
-                raise BrainError(
-                    f"convolutions has {list(layer)}; expected [filters, kernel, stride]"
-                )
-            filters, kernel, stride = layer
-            specs[f"convolution{index}.weight"] = f"{dtype}[{filters} {channels} {kernel} {kernel}]"
-            specs[f"convolution{index}.bias"] = f"{dtype}[{filters}]"
-            channels, height, width = (
-                filters,
-                _shrunk(height, kernel, stride),
-                _shrunk(width, kernel, stride),
-            )
-            if height < 1 or width < 1:
-                raise BrainError(f"convolution {index} leaves nothing of a picture of this size")
-        hidden, actions, layers = config["hidden"], config["actions"], config.get("layers", 1)
-        if min(channels, height, width, hidden, actions, layers) < 1:
-            raise BrainError(
-                "channels, height, width, hidden, actions and layers must be at least 1"
-            )
-        if layers > MOST_LAYERS:
-            raise BrainError(f"layers is {layers}; expected at most {MOST_LAYERS}")
-        inputs += channels * height * width
-        for name in _hidden_names(layers):
-            specs[f"{name}.weight"] = f"{dtype}[{hidden} {inputs}]"
-            specs[f"{name}.bias"] = f"{dtype}[{hidden}]"
-            inputs = hidden
-        specs["output.weight"] = f"{dtype}[{actions} {hidden}]"
-        specs["output.bias"] = f"{dtype}[{actions}]"
-        return specs
+        return network_specs(config, config["actions"])
+
+
+def network_specs(config: Mapping[str, Any], outputs: int) -> dict[str, str]:
+    """Return the spec of each tensor of a FrameNetwork with so many outputs, by name.
+
+    Args:
+        config: The settings of a brain, those of PolicyHeadBrain but `actions`.
+        outputs: The number of outputs.
+
+    Raises:
+        BrainError: There is no such network.
+    """
+    channels, height, width = config["channels"], config["height"], config["width"]
+    dtype = config.get("weights", "f32")
+    specs = {}
+    inputs = channels * (height + width) if config.get("profiles", False) else 0
+    for index, layer in enumerate(config["convolutions"]):
+        if len(layer) != 3 or min(layer) < 1:
+            raise BrainError(f"convolutions has {list(layer)}; expected [filters, kernel, stride]")
+        filters, kernel, stride = layer
+        specs[f"convolution{index}.weight"] = f"{dtype}[{filters} {channels} {kernel} {kernel}]"
+        specs[f"convolution{index}.bias"] = f"{dtype}[{filters}]"
+        channels, height, width = (
+            filters,
+            _shrunk(height, kernel, stride),
+            _shrunk(width, kernel, stride),
+        )
+        if height < 1 or width < 1:
+            raise BrainError(f"convolution {index} leaves nothing of a picture of this size")
+    hidden, layers = config["hidden"], config.get("layers", 1)
+    if min(channels, height, width, hidden, outputs, layers) < 1:
+        raise BrainError("channels, height, width, hidden, outputs and layers must be at least 1")
+    if layers > MOST_LAYERS:
+        raise BrainError(f"layers is {layers}; expected at most {MOST_LAYERS}")
+    inputs += channels * height * width
+    for name in _hidden_names(layers):
+        specs[f"{name}.weight"] = f"{dtype}[{hidden} {inputs}]"
+        specs[f"{name}.bias"] = f"{dtype}[{hidden}]"
+        inputs = hidden
+    specs["output.weight"] = f"{dtype}[{outputs} {hidden}]"
+    specs["output.bias"] = f"{dtype}[{outputs}]"
+    return specs
 
 
 def check_action_names(where: str, names: Sequence[str], actions: int) -> None:
@@ -134,7 +144,89 @@ def only_the_first(sizes: Mapping[str, int]) -> np.ndarray:
     return logits
 
 
-class PolicyHead(TorchNode, category="policies", fallback=only_the_first):
+class FrameNetwork(TorchNode, abstract=True):
+    """A small CNN from stacked frames to a vector; all its sizes come from its brain.
+
+    With `profiles` in its brain, the first hidden layer gets the mean of each column and each row
+    of the frames beside what the convolutions give; they tell it exactly where something is.
+    Source: V. Mnih et al., Human-level control through deep reinforcement learning, Nature 518
+    (2015), 529-533, whose network has this structure with one hidden layer and without profiles.
+    """
+
+    brain: Brain
+
+    @classmethod
+    def trained_encoding(
+        cls, metadata: Mapping[str, str]
+    ) -> Mapping[str, Mapping[str, Any] | None] | None:
+        """Return the nodes that showed pictures to a brain's training, by type, with their
+        settings; None: its header does not say.
+
+        A FighterMask, CenterMasks, Crop and Resize are in the entry "eyes" of a cloned brain.
+        """
+        if "eyes" not in metadata:
+            return None
+        eyes = json.loads(metadata["eyes"])
+        left, top, box_width, box_height = eyes["box"]
+        width, height = eyes["size"]
+        center: Mapping[str, Any] | None = None
+        if eyes["center"]:
+            column, strip = eyes["center"]
+            center = {"column": column, "strip": strip}
+        mask = {"turn": eyes["turn"], "brain": eyes["fighter_colors_sha256"]}
+        if not mask["brain"]:
+            del mask["brain"]
+        return {
+            "FighterMask": mask,
+            "CenterMasks": center,
+            "Crop": {"left": left, "top": top, "width": box_width, "height": box_height},
+            "Resize": {"width": width, "height": height},
+        }
+
+    def build(self, config: Mapping[str, Any]) -> nn.Module:
+        from torch import nn
+
+        channels, height, width = config["channels"], config["height"], config["width"]
+        inputs = channels * (height + width) if config["profiles"] else 0
+        layers: dict[str, nn.Module] = {}
+        for index, (filters, kernel, stride) in enumerate(config["convolutions"]):
+            layers[f"convolution{index}"] = nn.Conv2d(channels, filters, kernel, stride)
+            channels = filters
+            height, width = _shrunk(height, kernel, stride), _shrunk(width, kernel, stride)
+        inputs += channels * height * width
+        for name in _hidden_names(config["layers"]):
+            layers[name] = nn.Linear(inputs, config["hidden"])
+            inputs = config["hidden"]
+        layers["output"] = nn.Linear(inputs, self.outputs(config))
+        return nn.ModuleDict(layers)
+
+    def outputs(self, config: Mapping[str, Any]) -> int:
+        """Return the number of outputs of a network with these settings."""
+        raise NotImplementedError
+
+    def last_hidden(self, frames: torch.Tensor) -> torch.Tensor:
+        """Return what the last hidden layer gives for frames: [B, hidden]."""
+        import torch
+
+        brain: Any = self.brain
+        seen = frames
+        for index in range(len(brain.convolutions)):
+            seen = self.module[f"convolution{index}"](seen).relu()
+        seen = seen.flatten(1)
+        if brain.profiles:
+            columns, rows = frames.mean(2).flatten(1), frames.mean(3).flatten(1)
+            seen = torch.cat([seen, PROFILE_SCALE * columns, PROFILE_SCALE * rows], 1)
+        for name in _hidden_names(brain.layers):
+            seen = self.module[name](seen).relu()
+        return seen
+
+    def answer(self, frames: torch.Tensor) -> torch.Tensor:
+        """Return what the output layer gives for frames: [B, outputs]."""
+        out: torch.Tensor = self.module["output"](self.last_hidden(frames))
+        return out
+
+
+class PolicyHead(FrameNetwork, category="policies", fallback=only_the_first):
     """A small CNN from stacked frames to one logit per action; all its sizes come from its brain.
 
     frames:  float32 [channels, height, width]
@@ -156,42 +248,11 @@ class PolicyHead(TorchNode, category="policies", fallback=only_the_first):
         names: tuple[str, ...] = self.brain.action_names
         return names
 
-    def build(self, config: Mapping[str, Any]) -> nn.Module:
-        from torch import nn
-
-        channels, height, width = config["channels"], config["height"], config["width"]
-        inputs = channels * (height + width) if config["profiles"] else 0
-        layers: dict[str, nn.Module] = {}
-        for index, (filters, kernel, stride) in enumerate(config["convolutions"]):
-            layers[f"convolution{index}"] = nn.Conv2d(channels, filters, kernel, stride)
-            channels = filters
-            height, width = _shrunk(height, kernel, stride), _shrunk(width, kernel, stride)
-        inputs += channels * height * width
-        for name in _hidden_names(config["layers"]):
-            layers[name] = nn.Linear(inputs, config["hidden"])
-            inputs = config["hidden"]
-        layers["output"] = nn.Linear(inputs, config["actions"])
-        return nn.ModuleDict(layers)
+    def outputs(self, config: Mapping[str, Any]) -> int:
+        return int(config["actions"])
 
     def forward(self, frames: HeadFrames) -> HeadLogits:
-        out: torch.Tensor = self.module["output"](self.last_hidden(frames))  # type: ignore[arg-type]
-        return out  # type: ignore[return-value]
-
-    def last_hidden(self, frames: torch.Tensor) -> torch.Tensor:
-        """Return what the last hidden layer gives for frames: [B, hidden]."""
-        import torch
-
-        brain = self.brain
-        seen = frames
-        for index in range(len(brain.convolutions)):
-            seen = self.module[f"convolution{index}"](seen).relu()
-        seen = seen.flatten(1)
-        if brain.profiles:
-            columns, rows = frames.mean(2).flatten(1), frames.mean(3).flatten(1)
-            seen = torch.cat([seen, PROFILE_SCALE * columns, PROFILE_SCALE * rows], 1)
-        for name in _hidden_names(brain.layers):
-            seen = self.module[name](seen).relu()
-        return seen
+        return self.answer(frames)  # type: ignore[arg-type,return-value]
 
 
 class Choice(NamedTuple):

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import subprocess
 from collections.abc import Mapping, Sequence
-from secrets import token_hex
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from minibrains import Episode, Frame, Host, MinibrainsError, Node, Number, On, widget
-from minibrains.errors import RunError
 from minibrains.files import LineFile, is_plain_name, write_atomic
+from minibrains.video import ClipWriter
 
 
 class Score(Node, category="recording", clocked=True):
@@ -72,10 +69,7 @@ class VideoWriter(Node, category="recording"):
     def open(self, host: Host) -> None:
         self._host = host
         self._path = host.dir / self.file
-        # a separate name, because after a live edit the previous node may still be closing its clip
-        self._partial = self._path.with_suffix(f".{token_hex(4)}.partial.mp4")
-        self._encoder: subprocess.Popen[bytes] | None = None
-        self._shape: tuple[int, ...] = ()
+        self._clip: ClipWriter | None = None
 
     def reset(self, episode: Episode) -> None:
         self._writing = not self.episodes or episode.index < self.episodes
@@ -83,57 +77,15 @@ class VideoWriter(Node, category="recording"):
     def tick(self, frame: Frame) -> None:
         if not self._writing:
             return
-        if self._encoder is None:
-            self._encoder, self._shape = self._start(frame.shape), frame.shape
-        if frame.shape != self._shape:
-            raise RunError(
-                f"the frame changed its size from {self._shape} to {frame.shape} within one clip"
-            )
-        try:
-            _pipe(self._encoder).write(np.ascontiguousarray(frame).data)
-        except BrokenPipeError:
-            raise RunError(f"the video encoder ended with {self._encoder.wait()}") from None
+        if self._clip is None:
+            rate = self._host.frame_rate or 60
+            self._clip = ClipWriter(self._path, frame.shape, rate, self.scale)
+        self._clip.write(frame)
 
     def close(self) -> None:
-        encoder = getattr(self, "_encoder", None)
-        if encoder is None:
-            return
-        _pipe(encoder).close()
-        if encoder.wait(60):
-            raise RunError(
-                f"the video encoder ended with {encoder.returncode}; {self._partial} is not whole"
-            )
-        os.replace(self._partial, self._path)
-
-    def _start(self, shape: tuple[int, ...]) -> subprocess.Popen[bytes]:
-        import imageio_ffmpeg
-
-        height, width, colors = shape
-        size = f"{width * self.scale}:{height * self.scale}"
-        even = f"scale={size}:flags=neighbor,pad=ceil(iw/2)*2:ceil(ih/2)*2"
-        pixels = "rgb24" if colors == 3 else "gray"
-        source = ["-f", "rawvideo", "-pix_fmt", pixels, "-s", f"{width}x{height}"]
-        source += ["-r", f"{self._host.frame_rate or 60:.6f}", "-i", "-"]
-        codec = [
-            "-an", "-vf", even, "-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-pix_fmt",
-            "yuv420p",
-        ]  # fmt: skip
-        command = [
-            imageio_ffmpeg.get_ffmpeg_exe(),
-            "-v",
-            "error",
-            "-y",
-            *source,
-            *codec,
-            "-movflags",
-            "+faststart",
-        ]
-        command.append(str(self._partial))
-        # a separate session, because Ctrl-C is for the run, which then finishes the clip; and a
-        # pipe that holds a few frames, so that not every tick waits for the encoder
-        return subprocess.Popen(
-            command, stdin=subprocess.PIPE, start_new_session=True, pipesize=1 << 20
-        )
+        clip = getattr(self, "_clip", None)
+        if clip is not None:
+            clip.close()
 
 
 def _linked_as_value(entry: dict[str, Any]) -> dict[str, Any]:
@@ -201,11 +153,6 @@ class Log(Node, category="recording"):
     def close(self) -> None:
         if hasattr(self, "_file"):
             self._file.close()
-
-
-def _pipe(encoder: subprocess.Popen[bytes]) -> IO[bytes]:
-    assert encoder.stdin is not None
-    return encoder.stdin
 
 
 def _is_picture(value: Any) -> bool:

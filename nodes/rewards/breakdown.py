@@ -1,4 +1,6 @@
-"""A table in a CSV file to which rows are appended, and columns when there are new ones."""
+"""The table of what each term contributed to the rewards of episodes: a CSV file to which rows are
+appended, and columns when there are new ones.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +8,25 @@ import csv
 import io
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from minibrains.files import LineFile, write_atomic
+
+BREAKDOWN: Final = "reward_breakdown.csv"
+"""The usual name of the table."""
+COLUMNS: Final = "episode", "ticks", "ended", "total"
+"""The columns before those of the terms."""
+
+
+def breakdown_row(episode: int, results: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row of an episode.
+
+    Args:
+        episode: Its number, from 0.
+        results: Its results, with those of a RewardSum.
+    """
+    values = (episode, results["ticks"], results["ended"], results["reward"])
+    return {**dict(zip(COLUMNS, values, strict=True)), **results["rewards"]}
 
 
 def append_row(path: Path, row: Mapping[str, Any]) -> None:

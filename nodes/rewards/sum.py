@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from minibrains import (
     ABSENT,
@@ -22,10 +22,7 @@ from minibrains import (
 )
 from minibrains.errors import RunError, suggest
 from minibrains.files import is_plain_name
-from nodes.rewards.breakdown import append_row
-
-COLUMNS: Final = "episode", "ticks", "ended", "total"
-"""The columns before those of the terms."""
+from nodes.rewards.breakdown import BREAKDOWN, COLUMNS, append_row, breakdown_row
 
 
 class RewardWeights(Brain):
@@ -71,7 +68,7 @@ class RewardSum(
     brain: RewardWeights | None
 
     file: str = widget(
-        default="reward_breakdown.csv",
+        default=BREAKDOWN,
         doc="the table's name within the run folder: a row for each episode that is over, a column "
         "for each term",
     )
@@ -121,14 +118,7 @@ class RewardSum(
 
     def finish(self, results: Mapping[str, Any]) -> None:
         path = self._host.dir / self.file
-        report = self.report()
-        row = {
-            "episode": self.episode,
-            "ticks": results["ticks"],
-            "ended": results["ended"],
-            "total": report["reward"],
-            **report["rewards"],
-        }
+        row = breakdown_row(self.episode, {**results, **self.report()})
         try:
             append_row(path, row)
         except OSError as error:

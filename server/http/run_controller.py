@@ -71,8 +71,8 @@ class RunController(Hook):
         self.values: dict[str, Any] = {}
         self.full: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
         """Node -> its latest inputs and outputs, by name."""
-        self.pictures: dict[str, tuple[np.ndarray, int]] = {}
-        """Node -> its newest picture, and the tick of that."""
+        self.pictures: dict[str, tuple[np.ndarray, int, float]] = {}
+        """Node -> its newest picture, the tick of that, and when it was shown, in seconds."""
         self.tick_times = TickSampler()
         self._wake = wake
         self._steps: deque[None] = deque()
@@ -82,6 +82,7 @@ class RunController(Hook):
         self._go = threading.Event()
         self._stopping = False
         self._deadlines: Deadlines | None = None
+        """Those of the realtime clock, if the run has one."""
         self._shown: dict[str, tuple[Any, int]] = {}
         self._stats_due = self._values_due = 0.0
 
@@ -217,8 +218,14 @@ class RunController(Hook):
         self._shown[node] = picture, engine.ticks
         if picture is None or picture is last:
             return False
-        self.pictures[node] = picture, engine.tick
+        self.pictures[node] = picture, engine.tick, self._shown_at(engine)
         return True
+
+    def _shown_at(self, engine: Engine) -> float:
+        """Return the time of a picture: by the game's own clock, if that is what pages see."""
+        if self._deadlines is None or not engine.frame_rate:
+            return perf_counter()
+        return engine.ticks / engine.frame_rate
 
 
 def _picture(engine: Engine, node: str, peeked: dict[tuple[str, str], Any]) -> np.ndarray | None:

@@ -221,6 +221,12 @@ class RunQueue:
         """
         return await self._ask(run, "save_state", node, name)
 
+    async def keep_clip(self, run: ServerRun) -> dict[str, Any]:
+        """Write a clip of what a run has just shown; return `folder`, `file` and `seconds`,
+        or `error` and `faults`.
+        """
+        return await self._ask(run, "clip")
+
     async def _ask(self, run: ServerRun, command: WorkerCommand, *content: Any) -> dict[str, Any]:
         """Send the worker a command and wait for its answer."""
         if run.over or run.worker is None:

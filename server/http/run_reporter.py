@@ -12,12 +12,14 @@ from typing import Any, Final
 
 import numpy as np
 
+from minibrains.console import Console
 from minibrains.engine.engine import Engine
 from minibrains.engine.stats import NodeStats
 from minibrains.engine.timing import buckets
 from minibrains.hooks import NodeProgress
 from server.http.described_values import describe_in_full, describe_value
 from server.http.previews import Encoded, Encoder
+from server.http.recent_pictures import RecentPictures
 from server.http.run_controller import RunController, StatsSample
 from server.http.tick_times import WHOLE_TICK
 from server.http.versioned_state import PARTS
@@ -41,6 +43,8 @@ class RunReporter:
         """Episode and score, updated by the run at intervals."""
         self.node_progress: dict[str, NodeProgress] = {}
         """The latest progress of each node that has shown any, updated on any thread."""
+        self.recent_pictures = RecentPictures()
+        """Those of the game: of the console that comes first in the workflow."""
         self._request, self._controller, self._wake, self._send = request, controller, wake, send
         self._lines: deque[tuple[str | None, str]] = deque()
         self._encoders: dict[str, Encoder] = {}
@@ -91,12 +95,14 @@ class RunReporter:
     def _send_pictures(self) -> None:
         done: dict[int, tuple[np.ndarray, Encoded]] = {}  # several nodes may show the same picture
         for node in list(self._controller.pictures):
-            picture, tick = self._controller.pictures.pop(node)
+            picture, tick, when = self._controller.pictures.pop(node)
             if node not in self._encoders:
                 self._encoders[node] = Encoder()
             if id(picture) not in done:
                 done[id(picture)] = picture, self._encoders[node].encode(picture)
             _, encoded = done[id(picture)]
+            if node == self._first_console():
+                self.recent_pictures.add(when, encoded)
             self._number += 1
             about = {
                 "node": node,
@@ -106,6 +112,14 @@ class RunReporter:
                 "tick": tick,
             }
             self._send("frame", (node, self._number, encoded.message(about)))
+
+    def _first_console(self) -> str | None:
+        engine = self._controller.engine
+        if engine is not None:
+            for name, node in engine.nodes.items():
+                if isinstance(node, Console):
+                    return name
+        return None
 
     def _send_changes(self) -> None:
         engine, stats = self._controller.engine, self._controller.stats

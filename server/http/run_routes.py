@@ -51,6 +51,7 @@ class RunRoutes:
         yield web.get("/runs/{id}/files", self.files)
         yield web.post("/runs/{id}/edit", self.edit)
         yield web.post("/runs/{id}/save_state", self.save_state)
+        yield web.post("/runs/{id}/clip", self.clip)
 
     # -- ComfyUI's ---------------------------------------------------------------------------------
 
@@ -283,6 +284,18 @@ class RunRoutes:
         found = await self._runs.save_state(run, node, name)
         if "error" in found:
             raise RequestError(400, "not_saved", found["error"])
+        return web.json_response(found)
+
+    async def clip(self, request: web.Request) -> web.Response:
+        """Answer POST /runs/{id}/clip: keep what was just shown of the game."""
+        run = self._alive(request)
+        if run.state in ("queued", "starting"):
+            raise RequestError(
+                409, "not_yet", f"the run is {run.state}; it shows nothing before it ticks"
+            )
+        found = await self._runs.keep_clip(run)
+        if "error" in found:
+            raise RequestError(400, "no_clip", found["error"])
         return web.json_response(found)
 
     def _alive(self, request: web.Request) -> ServerRun:

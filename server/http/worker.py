@@ -4,10 +4,12 @@ cached outputs.
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import threading
 import traceback
+from collections.abc import Mapping
 from queue import SimpleQueue
 from typing import Any, Final
 
@@ -15,6 +17,7 @@ from minibrains.disk_cache import disk_cache
 from minibrains.engine.compile import compile_graph
 from minibrains.engine.output_cache import OutputCache
 from minibrains.errors import MinibrainsError, RunError, as_error, faults_of, sentence, shorten
+from minibrains.files import rename
 from minibrains.graph.catalog import node_types
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import parse_workflow
@@ -24,6 +27,7 @@ from minibrains.process.messages import decode, encode
 from minibrains.process.parent import ParentProcess
 from minibrains.run.film import Film
 from minibrains.run.run import Run
+from minibrains.video import append_workflow
 from server.http.run_controller import RunController
 from server.http.run_reporter import RunReporter, Send
 from server.http.worker_protocol import (
@@ -151,6 +155,9 @@ class RunSession(Hook):
         self._send = send
         self._reporter = RunReporter(request, self.controller, wake, send)
         self._run: Run | None = None
+        self._played: Mapping[str, Any] | None = None
+        """The workflow that is played, with live edits, but without the nodes of hooks."""
+        self._keeping_clip = threading.Lock()
         self.server_is_gone = False
         """True if the run was ended because the server was gone, without a command to quit."""
 
@@ -168,6 +175,7 @@ class RunSession(Hook):
                 cache=self._cache,
                 folder=request.folder,
             )
+            self._played = self._run.workflow.to_json()
             with self._run as run:
                 for _ in run:
                     pass
@@ -196,13 +204,15 @@ class RunSession(Hook):
                 )
 
     def answer(self, command: WorkerCommand, number: int, *content: Any) -> None:
-        """Edit the workflow or write a save state, and send the answer.
+        """Edit the workflow, or write a save state or a clip, and send the answer.
 
         Slow work happens here, while the game goes on.
         """
         try:
             if command == "edit":
                 answer = self._change(*content)
+            elif command == "clip":
+                answer = self._keep_clip()
             else:
                 answer = self._save_state(*content)
         except Exception as error:
@@ -225,7 +235,9 @@ class RunSession(Hook):
         if self._run is None:
             raise MinibrainsError("the run has not begun yet; edit it once it ticks")
         graph = self._run.check(parse_workflow(workflow, self._run.workflow.path))
-        return {"changed": self._run.edit(compile_graph(graph))}
+        changed = self._run.edit(compile_graph(graph))
+        self._played = workflow
+        return {"changed": changed}
 
     def _save_state(self, node: str, name: str) -> dict[str, Any]:
         if self._run is None:
@@ -233,6 +245,22 @@ class RunSession(Hook):
         saved = self.controller.save_state(node).result()
         file = saved.keep(name)
         return {"state": name, "game": saved.game.name, "file": str(file)}
+
+    def _keep_clip(self) -> dict[str, Any]:
+        """Write what was shown of the game in the last seconds to the run folder."""
+        run = self._run
+        if run is None or self._played is None:
+            raise MinibrainsError("the run has not begun yet; it shows nothing before it ticks")
+        folder = self._request.folder.path
+        with self._keeping_clip:
+            numbered = (folder / f"clip-{number}.mp4" for number in itertools.count(1))
+            path = next(path for path in numbered if not path.exists())
+            partial = path.with_name(f".{path.name}")
+            rate = run.engine.frame_rate or 60
+            seconds = self._reporter.recent_pictures.write_clip(partial, rate)
+            append_workflow(partial, self._played)
+            rename(partial, path)
+        return {"folder": folder.name, "file": path.name, "seconds": round(seconds, 2)}
 
     def _refused(self, error: Exception) -> Outcome:
         """Make the outcome of a run that could not even be made, and write it to the run folder."""

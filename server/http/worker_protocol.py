@@ -13,16 +13,16 @@ from minibrains.run.folder import RunFolder
 from minibrains.run.spec import RunSpec
 
 WorkerCommand = Literal[
-    "play", "stop", "pause", "resume", "step", "watch", "want", "edit", "save_state", "input",
-    "quit",
+    "play", "stop", "pause", "resume", "step", "watch", "want", "edit", "save_state", "clip",
+    "input", "quit",
 ]  # fmt: skip
 """To a worker. play: a RunRequest; watch: a Watch; want: a node whose next frame may be sent; edit:
-number and workflow; save_state: number, node and name; input: a register that is outside and what a
-page sent to it; quit: finish the run and exit."""
+number and workflow; save_state: number, node and name; clip: number; input: a register that is
+outside and what a page sent to it; quit: finish the run and exit."""
 WorkerEvent = Literal["ready", "seen", "frame", "said", "answer", "spent", "over"]
 """To the server. seen: changes of a run's state; frame: node, number, message; said: node or
-None, text; answer: of an edit or a save state, by its number; spent: this worker can play no
-other run; over: an Outcome."""
+None, text; answer: of an edit, a save state or a clip, by its number; spent: this worker can
+play no other run; over: an Outcome."""
 
 
 CLIP: Final = "clip.mp4"

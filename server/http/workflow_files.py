@@ -15,15 +15,19 @@ from aiohttp import web
 from minibrains.errors import MinibrainsError
 from minibrains.files import bundled_dir, rename, write_atomic
 from minibrains.graph.workflow import dump_json, load_workflow, parse_workflow
+from minibrains.sharing.archive import PNG
 from minibrains.values import parse_json
 from server.http.folders import BadName, DataFolders, files_below, inside
 from server.http.http_errors import RequestError, read_body
 
 _ROOT: Final = "workflows/"
+_PICTURE: Final = ".png"
+_PICTURE_LIMIT: Final = 4 << 20
+"""Largest size of a workflow's picture in bytes."""
 
 
 class WorkflowFiles:
-    """ComfyUI's /userdata, for `workflows/*.json`.
+    """ComfyUI's /userdata, for `workflows/*.json`, and the picture beside each, `*.png`.
 
     A save that would overwrite a newer one is refused.
     """
@@ -64,18 +68,22 @@ class WorkflowFiles:
         return web.json_response([about["path"] for about in listed])
 
     async def read(self, request: web.Request) -> web.Response:
-        """Answer GET /userdata/{file}: a workflow, with an ETag."""
+        """Answer GET /userdata/{file}: a workflow, with an ETag, or its picture."""
         path = self._existing(request.match_info["file"])
         data = await asyncio.to_thread(path.read_bytes)
+        if path.suffix == _PICTURE:
+            return web.Response(body=data, content_type="image/png")
         return web.Response(
             body=data, content_type="application/json", headers={"ETag": _etag(data)}
         )
 
     async def save(self, request: web.Request) -> web.Response:
         """Answer POST /userdata/{file}: write a workflow; with If-Match,
-        only if it has not changed.
+        only if it has not changed. Or write the picture of one.
         """
         path = self._path(request.match_info["file"])
+        if path.suffix == _PICTURE:
+            return await self._save_picture(request, path)
         text = await asyncio.to_thread(_formatted, await read_body(request))
         async with self._writing:
             await asyncio.to_thread(_refuse_stale, request, path)
@@ -84,21 +92,23 @@ class WorkflowFiles:
         return await self._saved(request, path)
 
     async def delete(self, request: web.Request) -> web.Response:
-        """Answer DELETE /userdata/{file}: move a workflow to the trash."""
+        """Answer DELETE /userdata/{file}: move a workflow and its picture to the trash."""
         async with self._writing:
             path = self._existing(request.match_info["file"])
             await asyncio.to_thread(_refuse_stale, request, path)
-            await asyncio.to_thread(self._folders.throw_away, path)
+            await asyncio.to_thread(self._throw_away, path)
         self._changed("workflows")
         return web.Response(status=204)
 
     async def move(self, request: web.Request) -> web.Response:
-        """Answer POST /userdata/{file}/move/{to}: rename a workflow."""
+        """Answer POST /userdata/{file}/move/{to}: rename a workflow and its picture."""
         async with self._writing:
             path, to = (
                 self._existing(request.match_info["file"]),
                 self._path(request.match_info["to"]),
             )
+            if path.suffix != to.suffix:
+                raise BadName(f"{to.name[:200]!r} cannot be used; expected *{path.suffix}")
             if to.exists() and path != to and not _is_true(request, "overwrite"):
                 raise RequestError(
                     409, "exists", f"there is a workflow {request.match_info['to']!r} already"
@@ -129,14 +139,39 @@ class WorkflowFiles:
     def _rename(self, path: Path, to: Path) -> None:
         to.parent.mkdir(parents=True, exist_ok=True)
         if to.exists() and path != to:
-            self._folders.throw_away(to)
+            self._throw_away(to)
         rename(path, to)
+        picture = path.with_suffix(_PICTURE)
+        if path.suffix != _PICTURE and picture.is_file():
+            rename(picture, to.with_suffix(_PICTURE))
+
+    def _throw_away(self, path: Path) -> None:
+        pictures = {path.with_suffix(_PICTURE)} - {path}
+        self._folders.throw_away(path, *(picture for picture in pictures if picture.is_file()))
+
+    async def _save_picture(self, request: web.Request, path: Path) -> web.Response:
+        data = await read_body(request)
+        if len(data) > _PICTURE_LIMIT:
+            raise RequestError(
+                413,
+                "too_large",
+                f"the picture has more than {_PICTURE_LIMIT >> 20} MiB",
+            )
+        if not data.startswith(PNG):
+            raise RequestError(400, "no_png", "the picture of a workflow is no PNG")
+        async with self._writing:
+            if not path.with_suffix(".json").is_file():
+                raise RequestError(404, "not_found", f"there is no workflow {path.stem!r}")
+            await asyncio.to_thread(write_atomic, path, data)
+        self._changed("workflows")
+        return await self._saved(request, path)
 
     def _path(self, name: str) -> Path:
         """Return the path for a file of this name, whether it exists or not. Raises BadName."""
-        if not name.startswith(_ROOT) or not name.endswith(".json"):
+        if not name.startswith(_ROOT) or not name.endswith((".json", _PICTURE)):
             raise BadName(
-                f"the name {name[:200]!r} cannot be used; workflows are called workflows/….json"
+                f"the name {name[:200]!r} cannot be used; workflows are called workflows/….json, "
+                f"and their pictures workflows/…{_PICTURE}"
             )
         return inside(self._folders.workflows, name.removeprefix(_ROOT))
 
@@ -234,6 +269,7 @@ def _about(file: Path, folder: Path) -> dict[str, Any]:
         "modified": int(status.st_mtime * 1000),
         "created": int(status.st_ctime * 1000),
         "sha256": _sha256(file),
+        "picture": file.with_suffix(_PICTURE).is_file(),
     }
 
 

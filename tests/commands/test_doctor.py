@@ -21,6 +21,12 @@ from minibrains.run.spec import RunSpec
 from nodes.actions.sink import ActionTable
 from nodes.fighting.features import FightVectorBrain
 from nodes.learning.data_set import DataSet, Sample, encode_picture
+from nodes.policies.buttons import (
+    DIRECTIONS,
+    ButtonCalibration,
+    ButtonHead,
+    ButtonHeadBrain,
+)
 from nodes.policies.vector import VectorPolicy, VectorPolicyBrain
 from tests.support.command import Command
 from tests.support.data_sets import INFO
@@ -286,3 +292,119 @@ def test_a_wrong_request_is_refused_in_a_sentence(
     assert done.returncode == 2
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr
+
+
+# -- as a node
+
+
+def test_the_node_leaves_its_report_in_the_run_folder_and_shows_it(
+    tmp_path: Path, minibrains: Command
+) -> None:
+    untrained = {"head": "vector_policy/duel-untrained.safetensors"}
+    nodes = {
+        "doctor": {
+            "type": "PolicyDoctor@1",
+            "set": {"workflow": "duel_vector", "brains": untrained, "episodes": 2, "ticks": TICKS},
+        },
+        "figures": {"type": "Preview@2", "in": {"value": "doctor.picture"}},
+    }
+    file = tmp_path / "look.json"
+    file.write_text(json.dumps({"minibrains": 1, "run": {"ticks": 100}, "nodes": nodes}))
+    done = minibrains("run", file, "--json")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    (episode,) = summary["episodes"]
+    folder = Path(summary["run_dir"])
+    assert episode["doctor"]["causes"][0] == "nearly uniform", episode["doctor"]["verdict"]
+    assert episode["doctor"]["verdict"] in (folder / "doctor.html").read_text()
+    assert (folder / "doctor.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "figures.png").read_bytes().startswith(b"\x89PNG"), "the editor shows it"
+
+
+# -- policies with buttons
+
+
+BUTTONS = TABLE.relative_buttons
+
+
+def _write_buttons(folder: Path, bias: float, thresholds: float) -> str:
+    """Write a workflow with a policy of random weights that sees the screen, and its brains.
+
+    Args:
+        folder: The folder.
+        bias: Of the logits of all buttons but the directions.
+        thresholds: The probability above which a button is pressed.
+    """
+    config = {
+        "buttons": BUTTONS,
+        "channels": 4,
+        "height": 21,
+        "width": 21,
+        "hidden": 32,
+        "convolutions": ((8, 4, 2),),
+    }
+    brain = ButtonHead.new_brain(config)
+    weights = {name: np.array(tensor) for name, tensor in brain.tensors.items()}
+    weights["output.weight"] *= 20  # it is sure of what it does
+    for row, button in enumerate(BUTTONS):
+        weights["output.bias"][row] = 0.0 if button in DIRECTIONS else bias
+    ButtonHeadBrain(weights, **brain.config).save(
+        folder / "head.safetensors", title="Buttons", made_by="a test"
+    )
+    ButtonCalibration(
+        buttons=BUTTONS,
+        thresholds=tuple(0.5 if button in DIRECTIONS else thresholds for button in BUTTONS),
+        bias=(0.0,) * len(BUTTONS),
+    ).save(folder / "calibration.safetensors", title="Buttons", made_by="a test")
+    clock = {"every": 4}
+    nodes: dict[str, Any] = {
+        "console": {
+            "type": "RetroEmulator@2",
+            "set": {"game": "Duel-Genesis", "noops": 30},
+            "in": {"pad1": "press.pad"},
+        },
+        "features": {"type": "GameFeatures@1", "in": {"variables": "console.variables"}},
+        "grey": {"type": "Grayscale@1", "in": {"frame": "console.frame"}, **clock},
+        "small": {
+            "type": "Resize@1",
+            "set": {"width": 21, "height": 21},
+            "in": {"frame": "grey.frame"},
+        },
+        "stack": {
+            "type": "FrameStack@1",
+            "in": {"frame": "small.frame"},
+            "brain": "frame_stack/grey4.safetensors",
+            **clock,
+        },
+        "head": {
+            "type": "ButtonHead@1",
+            "in": {"frames": "stack.frames"},
+            "brain": "head.safetensors",
+            **clock,
+        },
+        "press": {
+            "type": "ButtonSampler@1",
+            "set": {"hold": 2},
+            "in": {"logits": "head.button_logits", "facing": "features.facing"},
+            "brain": "calibration.safetensors",
+        },
+    }
+    file = folder / "buttons.json"
+    file.write_text(json.dumps({"minibrains": 1, "run": {"ticks": 1700}, "nodes": nodes}))
+    return str(file)
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "cause"), [(0.5, "never presses"), (0.0001, None)], ids=["silent", "calibrated"]
+)
+def test_a_policy_whose_buttons_never_reach_their_thresholds_is_named(
+    thresholds: float, cause: str | None, minibrains: Command, tmp_path: Path
+) -> None:
+    workflow = _write_buttons(tmp_path, -8.0, thresholds)
+    done = minibrains("doctor", workflow, "--node", "head", "--episodes", 1, "--json")
+    assert done.returncode in (0, 1), done.stderr
+    diagnosis = json.loads(done.stdout)
+    assert ("never presses" in diagnosis["causes"]) == (cause is not None), diagnosis["verdict"]
+    assert "A is used" in [finding["test"] for finding in diagnosis["findings"]]
+    page, _ = map(Path, diagnosis["files"])
+    assert "it presses with a probability of" in page.read_text()

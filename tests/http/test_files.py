@@ -458,3 +458,56 @@ def test_pictures_are_uploaded_and_shown(server: Server) -> None:
         await client.get("/view", 400)
 
     server.talk(talk)
+
+
+# -- pictures of workflows -------------------------------------------------------------------------
+
+
+def test_a_workflow_has_a_picture_that_goes_with_it(server: Server) -> None:
+    async def talk(client: Talk) -> None:
+        picture, file = _png(), "/userdata/workflows%2Fseen.{}"
+        await client.ask("POST", file.format("png"), status=404, data=picture)
+        await client.post(file.format("json"), film())
+        assert not (await _described(client, "seen.json"))["picture"]
+        await client.get(file.format("png"), status=404)
+        await client.ask("POST", file.format("png"), data=picture)
+        assert await client.get(file.format("png")) == picture
+        assert (await _described(client, "seen.json"))["picture"]
+        to = "/userdata/workflows%2Fseen.json/move/workflows%2F{}"
+        await client.post(to.format("seen.png"), status=400)
+        await client.post(to.format("moved.json"))
+        assert await client.get("/userdata/workflows%2Fmoved.png") == picture
+        await client.get(file.format("png"), status=404)
+        await client.ask("DELETE", "/userdata/workflows%2Fmoved.json", status=204)
+        await client.get("/userdata/workflows%2Fmoved.png", status=404)
+
+    server.talk(talk)
+    assert any(path.name.endswith("-moved.png") for path in (server.data / "trash").iterdir())
+
+
+def test_a_picture_of_a_workflow_is_a_png_of_limited_size_within_the_folder(
+    server: Server,
+) -> None:
+    async def talk(client: Talk) -> None:
+        await client.post("/userdata/workflows%2Fshown.json", film())
+        path = "/userdata/workflows%2F{}.png"
+        for data, status in ((b"<svg onload='x'/>", 400), (_png() + bytes(4 << 20), 413)):
+            await client.ask("POST", path.format("shown"), status, data=io.BytesIO(data))
+        for name in ("..%2Fshown", ".hidden", "nul", "..%2F..%2Fmodels%2Fshown"):
+            await client.ask("POST", path.format(name), status=400, data=_png())
+        await client.get(path.format("shown"), status=404)
+        assert not (await _described(client, "shown.json"))["picture"]
+
+    server.talk(talk)
+
+
+def _png() -> bytes:
+    file = io.BytesIO()
+    Image.new("RGB", (8, 6), "teal").save(file, "png")
+    return file.getvalue()
+
+
+async def _described(client: Talk, path: str) -> dict[str, Any]:
+    listed = await client.get("/userdata?dir=workflows&full_info=true")
+    (found,) = [about for about in listed if about["path"] == path]
+    return dict(found)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ from nodes.policies.network import PolicyHead, PolicyHeadBrain
 from nodes.vision.fighters import CenterMasks, FighterMask
 from nodes.vision.frames import Crop, FrameStack, FrameStackBrain, Resize
 from tests.support.command import Command
-from tests.support.data_sets import ACTIONS
+from tests.support.data_sets import ACTIONS, TABLE
 from tests.support.fights import COLORS, NAME, SMALL, clone, info, match, write_fights
 
 ROOT = Path(__file__).parents[2]
@@ -504,6 +505,55 @@ def _change(path: Path, **changes: Any) -> None:
     parquet.write_table(changed, path)
 
 
+def _write_play(folder: Path, **widgets: Mapping[str, Any]) -> Path:
+    """Write a workflow in which the policy `small` plays Duel with the table of a folder; return
+    its file.
+
+    Args:
+        folder: The folder, which has table.safetensors.
+        widgets: Settings that differ from those of the training, by node.
+    """
+    sets: dict[str, dict[str, Any]] = {
+        "console": {"game": "Duel-Genesis"},
+        "masks": {"turn": True},
+        "center": {"column": 12, "strip": 16},
+        "box": {"left": 0, "top": 4, "width": 80, "height": 24},
+        "small": {"width": 40, "height": 12},
+    }
+    nodes: dict[str, dict[str, Any]] = {
+        "console": {"type": "RetroEmulator@2", "in": {"pad1": "sink.pad"}},
+        "masks": {
+            "type": "FighterMask@1",
+            "in": {"frame": "console.frame"},
+            "brain": "fighter_colors/duel.safetensors",
+        },
+        "center": {"type": "CenterMasks@1", "in": {"masks": "masks.masks"}},
+        "box": {"type": "Crop@1", "in": {"frame": "center.frame"}},
+        "small": {"type": "Resize@1", "in": {"frame": "box.frame"}},
+        "stack": {
+            "type": "FrameStack@1",
+            "in": {"frame": "small.frame"},
+            "brain": "frame_stack/masks3.safetensors",
+        },
+        "head": {
+            "type": "PolicyHead@1",
+            "in": {"frames": "stack.frames"},
+            "brain": "policy_head/small.safetensors",
+        },
+        "choose": {"type": "ActionSampler@1", "in": {"logits": "head.logits"}},
+        "sink": {
+            "type": "EmulatorSink@1",
+            "in": {"action": "choose.action"},
+            "brain": "table.safetensors",
+        },
+    }
+    for node, settings in sets.items():
+        nodes[node]["set"] = {**settings, **widgets.get(node, {})}
+    path = folder / "play.json"
+    path.write_text(json.dumps({"minibrains": 1, "run": {"ticks": 20}, "nodes": nodes}))
+    return path
+
+
 @pytest.mark.parametrize("names", [ACTIONS, ("wait", "punch", "kick")])
 def test_play_refuses_another_action_table(
     tmp_path: Path, minibrains_process: Command, names: tuple[str, ...]
@@ -517,25 +567,25 @@ def test_play_refuses_another_action_table(
         rows=np.array([[0, 0], [1, 0], [0, 1]], np.uint8),
     )
     table.save(tmp_path / "table.safetensors", title="Three actions", made_by="a test")
-    masks = {"in": {"frame": "console.frame"}, "brain": "fighter_colors/duel.safetensors"}
-    size = {"width": 40, "height": 12}
-    stack = {"in": {"frame": "small.frame"}, "brain": "frame_stack/masks3.safetensors"}
-    head = {"in": {"frames": "stack.frames"}, "brain": "policy_head/small.safetensors"}
-    sink = {"in": {"action": "choose.action"}, "brain": "table.safetensors"}
-    console = {"set": {"game": "Duel-Genesis"}, "in": {"pad1": "sink.pad"}}
-    nodes = {
-        "console": {"type": "RetroEmulator@2", **console},
-        "masks": {"type": "FighterMask@1", **masks},
-        "small": {"type": "Resize@1", "set": size, "in": {"frame": "masks.masks"}},
-        "stack": {"type": "FrameStack@1", **stack},
-        "head": {"type": "PolicyHead@1", **head},
-        "choose": {"type": "ActionSampler@1", "in": {"logits": "head.logits"}},
-        "sink": {"type": "EmulatorSink@1", **sink},
-    }
-    path = tmp_path / "play.json"
-    path.write_text(json.dumps({"minibrains": 1, "run": {"ticks": 20}, "nodes": nodes}))
+    path = _write_play(tmp_path)
     done = minibrains_process("run", path)
     assert (done.returncode == 0) == (names == ACTIONS), done.stderr
     if names != ACTIONS:
         expected = "head was trained for other actions: action 1 is 'kick' there, and 'punch' here"
         assert expected in done.stderr
+
+
+def test_play_refuses_to_show_something_else_than_the_training_did(
+    tmp_path: Path, minibrains_process: Command
+) -> None:
+    write_fights(4)
+    _train(clone(epochs=1), tmp_path)
+    TABLE.save(tmp_path / "table.safetensors", title="Three actions", made_by="a test")
+    path = _write_play(tmp_path, masks={"turn": False}, box={"top": 8})
+    done = minibrains_process("run", path)
+    assert done.returncode == 2
+    assert (
+        "head was trained to see something else: FighterMask.turn is False, and was True; "
+        "Crop.top is 8, and was 4" in done.stderr
+    )
+    assert "Traceback" not in done.stderr

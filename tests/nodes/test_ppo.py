@@ -96,6 +96,17 @@ def test_it_learns_to_walk_to_the_right(walk: str, home: Path, tmp_path: Path) -
     behavior = (home / "training/walker/behavior_metrics.csv").read_text().splitlines()
     assert behavior[0] == "decisions,won,ticks,reward"
 
+    head, *rows = (home / "training/walker/reward_breakdown.csv").read_text().splitlines()
+    assert head == "episode,ticks,ended,total,reward"
+    totals: list[float] = []
+    for number, row in enumerate(rows):
+        episode, ticks, ended, total, term = row.split(",")
+        assert (episode, ticks, ended) == (str(number), "240", "limit")
+        assert float(total) == float(term)
+        totals.append(float(total))
+    # the training is told the reward of each decision as float32
+    assert np.allclose(totals, monitor["r"], atol=1e-4)
+
     path = home / "models/vector_policy/walker.safetensors"
     assert host.facts["policy"] == str(path)
     metadata = read_header(path).metadata
@@ -141,6 +152,10 @@ def test_a_training_that_was_killed_goes_on_from_the_last_checkpoint(
     assert trained_weights(killed) == trained_weights(whole)
     monitor = load_results(str(home / "training/killed"))
     assert len(monitor) == 4 * 90 * 8 // 24
+    breakdowns: list[str] = []
+    for name in ("whole", "killed"):
+        breakdowns.append((home / "training" / name / "reward_breakdown.csv").read_text())
+    assert breakdowns[0] == breakdowns[1]
 
 
 @pytest.mark.slow

@@ -33,13 +33,21 @@ MAY_IMPORT["nodes"] = FLOORS[0] | {
     "minibrains.process",
     "minibrains.training",
 }
+# the doctor plays a workflow to watch a policy in it
+MAY_IMPORT["nodes.doctor"] = MAY_IMPORT["nodes"] | {
+    "nodes.doctor",
+    "minibrains.doctor",
+    "minibrains.evaluation",
+    "minibrains.graph",
+    "minibrains.run",
+}
 # a console plays our game natively, by modules of its sources that import no nodes
 NATIVE_DUEL = {
     f"games.source.duel.{name}" for name in ("native.compiled", "native.game", "splits", "starts")
 }
 MAY_IMPORT.update(dict.fromkeys(NATIVE_DUEL, FLOORS[0]))
 MAY_IMPORT["nodes.consoles.native_duel"] = MAY_IMPORT["nodes"] | NATIVE_DUEL
-MAY_IMPORT["server"] |= {"nodes"}
+MAY_IMPORT["server"] |= {"nodes", "nodes.doctor"}
 """A floor, and the floors its modules may import."""
 NEVER_IN_THE_ENGINE = {"aiohttp", "json", "torch", "transformers"}
 LATE = {

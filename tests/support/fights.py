@@ -7,8 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from minibrains.files import home
+from nodes.actions.sink import ActionTable
 from nodes.learning.clone import ClonePolicy
+from nodes.learning.clone_buttons import CloneButtons, presses_by_action
 from nodes.learning.data_set import DataSet, EpisodeInfo, Sample, encode_picture
+from nodes.policies.buttons import ButtonCalibration, ButtonHead
 from nodes.vision.fighters import FighterColors
 from tests.support.data_sets import INFO
 
@@ -81,10 +85,12 @@ def info(number: int, **changes: Any) -> EpisodeInfo:
     return replace(made, **changes)
 
 
-def write_fights(matches: int = 8, random: bool = False) -> DataSet:
-    """Write a data set of matches into $MINIBRAINS_HOME, and return it."""
-    data = DataSet.named(NAME)
-    for number in range(matches):
+def write_fights(
+    matches: int = 8, random: bool = False, name: str = NAME, first: int = 0
+) -> DataSet:
+    """Write a data set of matches into $MINIBRAINS_HOME, from number `first` on, and return it."""
+    data = DataSet.named(name)
+    for number in range(first, first + matches):
         data.write(info(number), match(number, random=random))
     return data
 
@@ -92,3 +98,53 @@ def write_fights(matches: int = 8, random: bool = False) -> DataSet:
 def clone(**widgets: Any) -> ClonePolicy:
     """A node that learns from `write_fights`."""
     return ClonePolicy(brain=COLORS, **{**SMALL, **widgets})
+
+
+TABLE = ActionTable(
+    names=("wait", "kick", "punch"),
+    buttons=("LEFT", "A", "B"),
+    starts=np.array([0, 1, 2, 4], np.int32),
+    rows=np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]], np.uint8),
+)
+"""The buttons of a match's actions; the second row of the punch is for nothing."""
+
+
+def clone_buttons(**widgets: Any) -> CloneButtons:
+    """A node that learns the buttons of `write_fights`; TABLE is written into $MINIBRAINS_HOME."""
+    table = home() / "models" / "action_table" / "fights.safetensors"
+    table.parent.mkdir(parents=True, exist_ok=True)
+    TABLE.save(table, title="Fights", made_by="a test")
+    small = {**SMALL, "table": "action_table/fights.safetensors"}
+    return CloneButtons(brain=COLORS, **{**small, **widgets})
+
+
+def untrained_buttons() -> Any:
+    """The brain of a policy with a logit for each button of TABLE, as clone_buttons begins with."""
+    config = {
+        "buttons": TABLE.buttons,
+        "channels": 6,
+        "height": 12,
+        "width": 40,
+        "hidden": 16,
+        "convolutions": ((8, 4, 2),),
+    }
+    return ButtonHead.new_brain(config)
+
+
+def write_untrained_buttons() -> None:
+    """Write such a policy, with the header of a training, into $MINIBRAINS_HOME."""
+    eyes: dict[str, Any] = {"fighter_colors_sha256": "", "turn": True, "pictures": 3}
+    for name in ("center", "box", "size"):
+        eyes[name] = SMALL[name]
+    folder = home() / "models"
+    untrained_buttons().save(
+        folder / "button_head" / "small.safetensors",
+        title="Untrained",
+        made_by="a test",
+        eyes=eyes,
+        presses=presses_by_action(TABLE),
+    )
+    calibration = ButtonCalibration(buttons=TABLE.buttons, thresholds=(0.5,) * 3, bias=(0.0,) * 3)
+    calibration.save(
+        folder / "button_calibration" / "small.safetensors", title="None", made_by="a test"
+    )

@@ -16,17 +16,19 @@ from nodes.consoles import pads
 from nodes.consoles.native_duel import NativeDuel
 from nodes.consoles.retro import RetroEmulator
 from nodes.control import flow, rules
+from nodes.doctor import policy_doctor
+from nodes.exploring import walking as exploring
 from nodes.fighting import features, fighters, rounds, simple, strategist
 from nodes.language import lora, pretrained, prompt, reply, vlm
-from nodes.learning import agreement, colors, dagger, ppo, reader, writer
-from nodes.policies import baselines, network, vector
+from nodes.learning import agreement, calibrate, colors, dagger, ppo, reader, writer
+from nodes.policies import baselines, buttons, memory, network, vector
 from nodes.recording import decision_log, output
 from nodes.rewards import fight as fight_rewards
 from nodes.rewards import general
 from nodes.rewards import sum as reward_sum
 from nodes.vision import fighters as fighters_seen
 from nodes.vision import frames, overlay, tiles
-from tests.support import data_sets, fights, walking
+from tests.support import data_sets, fights, meadow, walking
 
 MODELS = bundled_dir("models")
 RANDOM = np.random.default_rng(7)
@@ -116,6 +118,27 @@ def _clone() -> Node:
     return fights.clone(steps=2)
 
 
+def _clone_buttons() -> Node:
+    """A node that learns buttons from a data set, which is written into $MINIBRAINS_HOME."""
+    fights.write_fights(2)
+    return fights.clone_buttons(steps=2)
+
+
+def _calibrate() -> Node:
+    """A node that calibrates an untrained policy, which is written into $MINIBRAINS_HOME."""
+    fights.write_fights(2)
+    fights.write_untrained_buttons()
+    return calibrate.Calibrate(data=fights.NAME, name="small", brain=fights.COLORS)
+
+
+CALIBRATION = buttons.ButtonCalibration(
+    buttons=("FORWARD", "BACK", "A"),
+    thresholds=(0.5, 0.5, 0.9),
+    bias=(0.0, 0.0, 1.0),
+    temperature=0.5,
+)
+
+
 def _rounds() -> Node:
     """A node whose rounds are over: their results are written into $MINIBRAINS_HOME."""
     node = dagger.DaggerRounds(name="rounds", data="fights")
@@ -139,6 +162,14 @@ def _ppo() -> Node:
         steps=32,
         epochs=1,
     )
+
+
+def _doctor() -> Node:
+    """A node that examines an untrained policy in a short game, in a workflow that is written into
+    $MINIBRAINS_HOME.
+    """
+    home().mkdir(parents=True, exist_ok=True)
+    return policy_doctor.PolicyDoctor(workflow=walking.write_walk(home()), episodes=1)
 
 
 def _reader() -> Node:
@@ -167,17 +198,30 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         _ticks(action=[9, 9, 9, 9, 0, 0, 0], second=[None, 9, 3, None, None, 0, None]),
     ),
     "Any": (flow.Any, _ticks(flags=[[], [False], [True, False]])),
+    "ButtonHead": (
+        lambda: buttons.ButtonHead(brain=fights.untrained_buttons()),
+        _ticks(frames=list(RANDOM.random((3, 6, 12, 40), np.float32))),
+    ),
     "ButtonHistory": (
         lambda: pads.ButtonHistory(
             brain=_brain(pads.ButtonHistoryBrain, "button_history/genesis8.safetensors")
         ),
         _ticks(pad=[("UP", "B"), None, (), ("LEFT",)] * 3),
     ),
+    "ButtonSampler": (
+        lambda: buttons.ButtonSampler(brain=CALIBRATION, mode="sample", hold=2),
+        _ticks(
+            logits=[*RANDOM.standard_normal((2, 3)).astype(np.float32), None, None, None],
+            facing=[True, False, False, True, True],
+        ),
+    ),
+    "Calibrate": (_calibrate, [{}] * 3),
     "CenterMasks": (
         lambda: fighters_seen.CenterMasks(column=4, strip=6, least=1),
         _ticks(masks=MASKS),
     ),
     "Changed": (flow.Changed, _ticks(value=[GREY[0], GREY[0], GREY[1], 1, 1, True])),
+    "CloneButtons": (_clone_buttons, [{}] * 3),
     "ClonePolicy": (_clone, [{}] * 3),
     "ComboReward": (fight_rewards.ComboReward, _ticks(variables=ROUNDS)),
     "Compare": (
@@ -287,6 +331,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         _ticks(frame=FRAMES[:3], pad=[None, ("UP", "B"), ()]),
     ),
     "PersonPad": (pads.PersonPad, [{}] * 3),
+    "PolicyDoctor": (_doctor, [{}] * 2),
     "PolicyHead": (
         lambda: network.PolicyHead(
             brain=_brain(network.PolicyHeadBrain, "policy_head/airstriker-untrained.safetensors")
@@ -385,6 +430,12 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
             image=FRAMES[:3], prompt=["you 50 hp", "", "jump or kick?"], adapters=[[], [None], []]
         ),
     ),
+    "WalkTo": (
+        lambda: exploring.WalkTo(
+            brain=_brain(exploring.WalkScript, "walk_script/meadow.safetensors")
+        ),
+        _ticks(variables=meadow.WALK),
+    ),
     "WinReward": (
         fight_rewards.WinReward,
         _ticks(variables=RESULTS, terminated=[False, True]),
@@ -394,6 +445,12 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
             brain=_brain(vector.VectorPolicyBrain, "vector_policy/fight-untrained.safetensors")
         ),
         _ticks(vector=list(RANDOM.random((3, 21), np.float32))),
+    ),
+    "VectorMemory": (
+        lambda: memory.VectorMemory(
+            brain=memory.VectorMemory.new_brain({"numbers": 3, "hidden": 4, "layers": 2})
+        ),
+        _ticks(vector=list(RANDOM.random((5, 3), np.float32))),
     ),
     "VideoWriter": (lambda: output.VideoWriter(episodes=0), _ticks(frame=FRAMES)),
 }

@@ -1,8 +1,7 @@
-"""The scripts of docs/environment.md do what the page says."""
+"""The scripts of docs/environment.md and docs/training.md do what the pages say."""
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,10 +10,11 @@ import pytest
 
 from nodes.policies.network import PolicyHeadBrain
 from nodes.policies.vector import VectorPolicyBrain
+from tests.support.page_scripts import read_scripts
 
-PAGE = (Path(__file__).parents[2] / "docs/environment.md").read_text()
-BLOCK = re.compile(r"^```python (\S+)\n(.*?)^```\n\n((?:    [^\n]*\n)*)", re.M | re.S)
-SCRIPTS = {name: (text, printed) for name, text, printed in BLOCK.findall(PAGE)}
+ENVIRONMENT = read_scripts("environment.md")
+TRAINING = read_scripts("training.md")
+SCRIPTS = {**ENVIRONMENT, **TRAINING}
 
 
 @pytest.mark.parametrize(
@@ -24,18 +24,20 @@ SCRIPTS = {name: (text, printed) for name, text, printed in BLOCK.findall(PAGE)}
         "several.py",
         "with_sb3.py",
         pytest.param("with_sac.py", marks=pytest.mark.slow),
+        pytest.param("remember.py", marks=pytest.mark.slow),
         "own_loop.py",
     ],
 )
-def test_a_script_of_the_page(name: str, tmp_path: Path) -> None:
+def test_a_script_of_a_page(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text, printed = SCRIPTS[name]
     (tmp_path / name).write_text(text)
+    monkeypatch.setenv("MINIBRAINS_HOME", str(tmp_path / "home"))
     done = subprocess.run(
         [sys.executable, "-W", "ignore", name], cwd=tmp_path, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     if done.stdout:
-        assert done.stdout == re.sub("^    ", "", printed, flags=re.M)
+        assert done.stdout == printed
     else:
         brain = VectorPolicyBrain.load(tmp_path / "mine.safetensors")
         assert brain.actions == 44
@@ -57,4 +59,6 @@ def test_a_script_of_the_page_on_pictures(name: str, tmp_path: Path) -> None:
 
 
 def test_all_scripts_were_found() -> None:
-    assert list(SCRIPTS) == ["look.py", "several.py", "with_sb3.py", "with_sac.py", "own_loop.py"]
+    scripts = ["look.py", "several.py", "with_sb3.py", "with_sac.py", "own_loop.py"]
+    assert list(ENVIRONMENT) == scripts
+    assert list(TRAINING) == ["remember.py"]

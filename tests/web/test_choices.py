@@ -108,7 +108,7 @@ def test_a_console_on_an_empty_canvas_shows_a_game_at_once(
     page.until("editor.games.names.length > 0")
     console = page.add("retro", 200, 60)
     assert page.workflow["nodes"][console]["set"] == {"game": "Duel-Genesis"}
-    shown = f"editor.board.startPicture('{console}')"
+    shown = f"(editor.board.startPicture('{console}')?.src ?? null)"
     page.until(f"{shown}?.endsWith('/Duel-Genesis/picture?state=Level4.KazeVsBron')")
     page.screenshot(screenshots, "console")
     page.set_widget(console, "states", "training/Level2.T*")

@@ -339,7 +339,7 @@ def test_a_large_workflow_opens_at_a_scale_that_can_be_read(
     page.press("f")
     assert page.ask("editor.board.view.scale") < 0.5
     page.page.locator('[data-tab="files"]').click()
-    page.page.get_by_role("button", name="Examples").click()
+    page.page.get_by_role("button", name="Gallery").click()
     page.start_with("duel_expert")
     page.until("editor.workflow.nodes.fighter !== undefined")
     page.page.locator('[data-tab="files"]').click()
@@ -1149,7 +1149,7 @@ def test_screenshots(
         page.page.locator('[data-tab="files"]').click()
         expect(page.page.get_by_role("button", name="policy_head/duel policy_head")).to_be_visible()
         picture("files")
-        page.page.get_by_role("button", name="Examples").click()
+        page.page.get_by_role("button", name="Gallery").click()
         page.start_with("airstriker_pixels")
         page.until("editor.workflow.nodes.head !== undefined")
         page.page.locator('[data-tab="files"]').click()
@@ -1165,7 +1165,7 @@ def test_in_a_shipped_workflow_no_node_lies_on_another(page: EditorPage) -> None
     page.start_with("")
     for file in sorted((ROOT / "workflows").glob("*.json")):
         page.page.locator('[data-tab="files"]').click()
-        page.page.get_by_role("button", name="Examples").click()
+        page.page.get_by_role("button", name="Gallery").click()
         page.start_with(file.stem)
         nodes = sorted(json.loads(file.read_text())["nodes"])
         page.until(

@@ -27,6 +27,8 @@ export interface FileInfo {
   readonly path: string;
   readonly size: number;
   readonly modified: number;
+  /** There is a picture beside it. */
+  readonly picture: boolean;
 }
 
 export interface BrainInfo {
@@ -98,6 +100,12 @@ export interface RunFile {
   readonly size: number;
 }
 
+export interface KeptClip {
+  readonly folder: string;
+  readonly file: string;
+  readonly seconds: number;
+}
+
 export interface RunInfo {
   readonly prompt_id: string;
   readonly state: string;
@@ -165,6 +173,7 @@ const post = (path: string, body: unknown) =>
 
 const userdata = (folder: string, name: string) =>
   `/userdata/${encodeURIComponent(`${folder}/${name}`)}`;
+const pictureName = (workflow: string) => workflow.replace(/\.json$/, ".png");
 const brainPath = (file: string) => `/brains/${file.split("/").map(encodeURIComponent).join("/")}`;
 const unquoted = (tag: string | null) => tag?.replace(/^(W\/)?"|"$/g, "") ?? null;
 
@@ -218,6 +227,9 @@ export const api = {
     post(`/runs/${encodeURIComponent(id)}/edit`, { workflow }),
   saveState: (id: string, node: string, name: string) =>
     post(`/runs/${encodeURIComponent(id)}/save_state`, { node, name }),
+  /** Keep what was just shown of the game as a clip in the run folder. */
+  keepClip: async (id: string): Promise<KeptClip> =>
+    (await post(`/runs/${encodeURIComponent(id)}/clip`, {})).json(),
   runInfo: (id: string) => json<RunInfo>(`/runs/${encodeURIComponent(id)}`),
   queue: () => json<{ queue_running: Json[][]; queue_pending: Json[][] }>("/queue"),
   cancelQueued: (id: string) => post("/queue", { delete: [id] }),
@@ -269,6 +281,11 @@ export const api = {
       );
     }
   },
+
+  /** Save the picture of a saved workflow, a PNG. */
+  savePicture: (name: string, picture: Blob) =>
+    request(userdata("workflows", pictureName(name)), { method: "POST", body: picture }),
+  pictureOf: (name: string) => `api${userdata("workflows", pictureName(name))}`,
 
   remove: (name: string) => request(userdata("workflows", name), { method: "DELETE" }),
   rename: (from: string, to: string) =>

@@ -10,11 +10,14 @@ import { api, type BrainInfo, faultText } from "./api";
 import { type Command, listenForKeys } from "./editor/commands";
 import { Editor, type EditorCallbacks } from "./editor/editor";
 import { Files } from "./editor/files";
+import { OwnKeys } from "./editor/own_keys";
+import { Pictures } from "./editor/pictures";
 import { Session } from "./editor/session";
 import { StartPictures } from "./editor/start_pictures";
 import { Catalog } from "./model/catalog";
 import { makeCommands } from "./ui/actions";
 import { budgetBar } from "./ui/budget_bar";
+import { openCommands } from "./ui/command_palette";
 import { button, h, icon } from "./ui/dom";
 import { watchDrops } from "./ui/drops";
 import { openGallery } from "./ui/gallery";
@@ -56,6 +59,8 @@ async function start(): Promise<void> {
   const editor: Editor = new Editor(canvas, catalog, callbacks);
   const files = new Files(editor);
   const session = new Session(editor, element("screens"));
+  const pictures = new Pictures(editor, session);
+  files.pictureToSave = () => pictures.ofGame();
   const previews = new Previews(element("screens"), editor);
   session.updatePreviews = (run) => previews.update(run);
   const inspector = new Inspector(element("inspector"), editor, session);
@@ -77,10 +82,13 @@ async function start(): Promise<void> {
     editor.board.retheme();
     inspector.render(true);
   };
-  commands = makeCommands(editor, session, files, {
+  const ownKeys = new OwnKeys(localStorage);
+  const bound = makeCommands(editor, session, files, {
+    commands: () => openCommands(commands, ownKeys),
     help: () => openHelp(commands),
     theme,
     panel,
+    pictures,
     values: () => values.toggle(),
     gallery,
     palette: () => {
@@ -89,6 +97,7 @@ async function start(): Promise<void> {
       openPalette(editor, null, client, null);
     },
   });
+  commands = ownKeys.bind(bound);
   listenForKeys(commands);
   toolbar(element("bar"), editor, session, files, {
     help: () => openHelp(commands),
@@ -106,9 +115,9 @@ async function start(): Promise<void> {
     panel.renderFiles();
   };
   session.on((what) => what === "brains" && void loadBrains());
-  const pictures = new StartPictures(editor);
+  const startPictures = new StartPictures(editor);
   session.on((what) => {
-    if (what === "games") void editor.games.load().then(() => pictures.update());
+    if (what === "games") void editor.games.load().then(() => startPictures.update());
   });
   new ResizeObserver(resize).observe(stage);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
@@ -153,7 +162,7 @@ function showFaults(editor: Editor): void {
 
 function showEmptyHint(editor: Editor, gallery: () => void): void {
   const hint = element("hint");
-  hint.append(h("p", {}, "Double click to add a node"), button("Open an example", gallery));
+  hint.append(h("p", {}, "Double click to add a node"), button("Open the gallery", gallery));
   const show = () => {
     hint.hidden = Object.keys(editor.workflow.nodes).length > 0;
   };

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { isBackward, laneFor } from "../src/canvas/link_path";
-import { partAt, shapeOf, valueText } from "../src/canvas/shape";
+import { type NodeShape, partAt, shapeOf, valueText } from "../src/canvas/shape";
 import { keyCombination } from "../src/editor/commands";
 import { readFrame, unpackPalette } from "../src/live/frames";
 import { progressText, shareDone } from "../src/live/progress";
@@ -34,7 +34,7 @@ test("data never becomes markup", () => {
 
 test("hit tests: rows and brains are where they are painted", () => {
   const entry = { type: "RetroEmulator@1", set: { game: "x" }, brain: "a/b.safetensors" };
-  const shape = shapeOf(entry, catalog.find(entry.type), undefined, []);
+  const shape = shapeOf(entry, catalog.find(entry.type), undefined, [], false);
   expect(partAt(shape, 50, shape.rows[0]!.y)).toEqual({ part: "widget", name: "game" });
   expect(partAt(shape, 50, shape.brain!.y + 10)).toEqual({ part: "brain" });
   expect(partAt(shape, 50, 10)).toBeNull();
@@ -49,6 +49,7 @@ test("an input for many has a free socket after the last link; a placeholder sho
     catalog.find("Score@1"),
     undefined,
     [],
+    false,
   );
   expect(score.inputs.map(({ name, index }) => [name, index])).toEqual([
     ["rewards", 0],
@@ -60,12 +61,27 @@ test("an input for many has a free socket after the last link; a placeholder sho
     undefined,
     undefined,
     ["out"],
+    false,
   );
   expect([
     gone.inputs.map((port) => port.name),
     gone.outputs.map((port) => port.name),
     gone.rows.map((row) => row.name),
   ]).toEqual([["y", "when"], ["out"], ["depth"]]);
+});
+
+test("a collapsed node has all of its wires at its header, and nothing to click", () => {
+  const entry = { type: "RetroEmulator@1", set: { game: "x" }, brain: "a/b.safetensors" };
+  const [open, collapsed] = [false, true].map((isCollapsed) =>
+    shapeOf(entry, catalog.find(entry.type), 320, [], isCollapsed),
+  ) as [NodeShape, NodeShape];
+  expect(collapsed.width).toBe(320);
+  expect(collapsed.inputs.map(({ name }) => name)).toEqual(open.inputs.map(({ name }) => name));
+  expect(collapsed.outputs.map(({ name }) => name)).toEqual(open.outputs.map(({ name }) => name));
+  const heights = [...collapsed.inputs, ...collapsed.outputs].map(({ y }) => y);
+  expect(new Set(heights)).toEqual(new Set([collapsed.height / 2]));
+  expect(partAt(collapsed, 50, 20)).toBeNull();
+  expect(collapsed.screen).toBeNull();
 });
 
 test("values in one line", () => {

@@ -11,6 +11,8 @@ import {
   type NodeEntry,
   parseWorkflow,
   positionOf,
+  readGroup,
+  styleOf,
   type Workflow,
   WorkflowError,
   workflowFromJson,
@@ -171,13 +173,50 @@ describe("edits", () => {
   });
 
   test("groups come and go", () => {
-    const grouped = edits.addGroup(duel, "Agent", [0.4, 0, 100, 100]);
+    const agent = { title: "Agent", text: "", colour: null };
+    const grouped = edits.addGroup(duel, [0.4, 0, 100, 100], agent);
     expect(grouped.groups).toEqual([{ title: "Agent", bounds: [0, 0, 100, 100] }]);
     expect(edits.editGroup(grouped, 0, { bounds: [8, 8, 50, 50] }).groups).toEqual([
       { title: "Agent", bounds: [8, 8, 50, 50] },
     ]);
     expect(edits.editGroup(grouped, 0, null)).not.toHaveProperty("groups");
     expect(edits.editGroup(grouped, 5, null)).toBe(grouped);
+  });
+
+  test("a note has a text and a colour, which can be taken away", () => {
+    const note = { title: "Note", text: "why", colour: "teal" } as const;
+    const noted = edits.addGroup(duel, [0, 0, 100, 100], note);
+    expect(readGroup(noted.groups![0]!)).toEqual({ ...note, bounds: [0, 0, 100, 100] });
+    const plain = edits.editGroup(noted, 0, { text: "", colour: null });
+    expect(plain.groups).toEqual([{ title: "Note", bounds: [0, 0, 100, 100] }]);
+    const strange = { title: 1, bounds: [0, 0, 9, 9], text: ["x"], colour: "red; x" };
+    expect(readGroup(strange)).toEqual({ title: "", bounds: [0, 0, 9, 9], text: "", colour: null });
+  });
+
+  test("looks stay with a node that is moved, renamed and copied, and change no node", () => {
+    const where = new Map([
+      ["console", [80, 80]],
+      ["fighter", [464, 80]],
+    ] as const);
+    const red = edits.setStyle(duel, where, { colour: "red" });
+    expect(red.nodes).toBe(duel.nodes);
+    expect(red.layout).toEqual({
+      ...duel.layout,
+      console: [80, 80, null, { colour: "red" }],
+      fighter: [464, 80, 240, { colour: "red" }],
+    });
+    expect(edits.setStyle(red, where, { colour: "red" })).toBe(red);
+    expect(edits.setStyle(red, where, { colour: null })).toEqual(duel);
+    const both = edits.setStyle(red, where, { collapsed: true });
+    const moved = edits.moveNodes(both, new Map([["fighter", { at: [8, 16], width: 240 }]]));
+    const style = { colour: "red", collapsed: true };
+    expect(moved.layout!.fighter).toEqual([8, 16, 240, style]);
+    expect(styleOf(edits.renameNode(moved, "fighter", "mine"), "mine")).toEqual(style);
+    const clip = parseClipboard(copyNodes(moved, ["fighter"]))!;
+    const pasted = pasteNodes(duel, clip, [40, 48]).workflow;
+    expect(pasted.layout!.fighter_2).toEqual([40, 48, 240, style]);
+    const odd = { ...duel, layout: { fighter: [1, 2, "x", { colour: "pink", collapsed: 1 }] } };
+    expect(styleOf(odd as Workflow, "fighter")).toEqual({ colour: null, collapsed: false });
   });
 
   test("mute and run again leave no trace", () => {

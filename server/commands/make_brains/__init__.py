@@ -17,6 +17,7 @@ from server.cli import DONE
 from server.commands.make_brains import (
     action_tables,
     duel_tiles,
+    exploring,
     fighting,
     language,
     pictures,
@@ -57,6 +58,7 @@ MAKERS: Mapping[str, Callable[[], MadeBrain]] = {
     "vector_policy/duel-untrained.safetensors": policies.duel_untrained,
     "vector_policy/fight-untrained.safetensors": policies.fight_untrained,
     "vlm/sf2-untrained.safetensors": language.untrained_vlm,
+    "walk_script/meadow.safetensors": exploring.meadow_walk,
 }
 """File in models/ -> the function that makes it."""
 

@@ -26,10 +26,11 @@ import {
   positionOf,
   readGroup,
   sources,
+  styleOf,
   typeName,
 } from "../model/workflow";
 import { BoardCanvas, draggedLinkOf, point } from "./canvas";
-import type { BoardEvents, DraggedLink, NodeAnnotations } from "./events";
+import type { BoardEvents, DraggedLink, NodeAnnotations, NodePicture } from "./events";
 import { type BoardContext, BoardGroup, BoardNode, snap } from "./node";
 
 /** Space below the nodes for backward links. */
@@ -38,6 +39,9 @@ const LANE = 48;
 const READABLE_SCALE = 0.6;
 /** Distance of a workflow that is larger than the view from its left and upper edge, in pixels. */
 const OPENED_MARGIN = 56;
+/** The longest side of a picture of the workflow, and the space around it, in pixels. */
+const PICTURE_SIDE = 4096;
+const PICTURE_MARGIN = 56;
 
 export class Board {
   readonly #graph = new LGraph();
@@ -53,6 +57,8 @@ export class Board {
     budget: null,
     pictures: new Map(),
   };
+  /** True while a picture is painted, which is no change of the view. */
+  #isPainting = false;
   /** The view after the last `fit`. */
   #fitted: object | null = null;
   readonly #allowedLinks = new Map<string, boolean>();
@@ -93,7 +99,7 @@ export class Board {
     this.#canvas.onDrawForeground = (ctx) => {
       this.drawWireValues(ctx);
       this.#canvas.drawPending(ctx);
-      events.drawn();
+      if (!this.#isPainting) events.drawn();
     };
     this.#graph.onAfterChange = () => undefined;
     element.addEventListener("litegraph:canvas", (event) =>
@@ -136,31 +142,37 @@ export class Board {
     const selected = new Set(this.selection);
     const used = this.#usedOutputs(workflow);
     const usedBefore = before ? this.#usedOutputs(before) : new Map<string, string[]>();
-    const linksChanged = before === null || before.nodes !== workflow.nodes;
+    let linksChanged = before === null || before.nodes !== workflow.nodes;
     for (const [name, node] of [...this.#nodes]) {
       if (Object.hasOwn(workflow.nodes, name)) continue;
       this.#clearLinks();
       this.#graph.remove(node);
       this.#nodes.delete(name);
     }
-    if (linksChanged) this.#clearLinks();
     let unplaced = 0;
     for (const [name, entry] of Object.entries(workflow.nodes)) {
       const node = this.#nodes.get(name) ?? this.#addNode(name);
       const position = positionOf(workflow, name);
+      const style = styleOf(workflow, name);
       const isSame =
         before &&
         node.entry === entry &&
         node.givenWidth === position?.width &&
+        same(node.style, style) &&
         same(used.get(name), usedBefore.get(name));
-      if (!isSame)
-        node.update(entry, catalog.find(entry.type), position?.width, used.get(name) ?? []);
+      if (!isSame) {
+        node.update(entry, catalog.find(entry.type), position?.width, used.get(name) ?? [], style);
+        linksChanged = true; // its sockets are new ones
+      }
       const at =
         position?.at ??
         ([80 + (unplaced % 5) * 260, 80 + Math.floor(unplaced++ / 5) * 220] as Point);
       node.pos = [at[0], at[1]];
     }
-    if (linksChanged) this.#addLinks(workflow);
+    if (linksChanged) {
+      this.#clearLinks();
+      this.#addLinks(workflow);
+    }
     this.#showGroups(workflow);
     this.select([...selected].filter((id) => this.#nodes.has(id)));
     this.redraw();
@@ -217,10 +229,12 @@ export class Board {
     const drawn = this.#graph.groups as BoardGroup[];
     const groups = wanted.flatMap((group, index) => (group ? [{ ...group, index }] : []));
     while (drawn.length > groups.length) this.#graph.remove(drawn.at(-1)!);
-    for (const [i, { title, bounds, index }] of groups.entries()) {
+    for (const [i, wantedGroup] of groups.entries()) {
+      const { title, bounds, index } = wantedGroup;
       if (!drawn[i]) this.#graph.add(new BoardGroup(title));
       const group = (this.#graph.groups as BoardGroup[])[i]!;
       group.title = title;
+      group.group = wantedGroup;
       group.index = index;
       group.boardContext = this.#context;
       group.pos = [bounds[0], bounds[1]];
@@ -300,6 +314,7 @@ export class Board {
   }
 
   #socketAt(node: BoardNode, dragged: DraggedLink, [, y]: Point): string | null {
+    if (node.parts.collapsed) return null;
     const ports = dragged.side === "output" ? node.parts.inputs : node.parts.outputs;
     return ports.find((port) => Math.abs(node.pos[1] + port.y - y) <= 12)?.name ?? null;
   }
@@ -314,8 +329,9 @@ export class Board {
       title,
       subtitle: type,
       unknown: nodeType === undefined,
+      colour: node.style.colour,
       mode: modeOf(entry),
-      selected: node.selected === true,
+      selected: node.selected === true && !this.#isPainting,
       state: run?.state ?? null,
       ms: run?.ms ?? null,
       budget: this.#budgetOf(node.name),
@@ -411,12 +427,60 @@ export class Board {
   /** Resize the canvas. If the view showed the whole graph, it still does. */
   resize(width: number, height: number): void {
     const isFitted = same(this.#fitted, this.#canvas.ds.state);
+    this.#setSize(width, height);
+    if (isFitted) this.fit();
+    this.#canvas.draw(true, true);
+  }
+
+  #setSize(width: number, height: number): void {
     const ratio = window.devicePixelRatio || 1;
     this.element.width = Math.round(width * ratio);
     this.element.height = Math.round(height * ratio);
     this.element.getContext("2d")!.scale(ratio, ratio);
-    if (isFitted) this.fit();
-    this.#canvas.draw(true, true);
+  }
+
+  /** Paint the whole workflow on a canvas of its own, with these pictures on the screens of nodes. */
+  picture(pictures: NodeAnnotations["pictures"]): HTMLCanvasElement {
+    const { ds } = this.#canvas;
+    const { scale, offset } = this.view;
+    const ratio = window.devicePixelRatio || 1;
+    const size = [this.element.width / ratio, this.element.height / ratio] as const;
+    const [left, top, width, height] = boundsOf(this.#everything);
+    const fitting = PICTURE_SIDE / ratio / Math.max(width, height + LANE);
+    ds.scale = Math.min(1, fitting);
+    const margin = PICTURE_MARGIN / ds.scale;
+    ds.offset = [margin - left, margin - top];
+    const picture = document.createElement("canvas");
+    const annotations = this.#annotations;
+    this.#annotations = { ...annotations, pictures };
+    this.#isPainting = true;
+    try {
+      this.#setSize((width + 2 * margin) * ds.scale, (height + LANE + 2 * margin) * ds.scale);
+      this.#canvas.draw(true, true);
+      Object.assign(picture, { width: this.element.width, height: this.element.height });
+      const ctx = picture.getContext("2d")!;
+      ctx.fillStyle = this.#context.theme.canvas;
+      ctx.fillRect(0, 0, picture.width, picture.height);
+      ctx.drawImage(this.element, 0, 0);
+    } finally {
+      this.#isPainting = false;
+      this.#annotations = annotations;
+      ds.scale = scale;
+      ds.offset = [offset[0], offset[1]];
+      this.#setSize(...size);
+      this.#canvas.draw(true, true);
+    }
+    return picture;
+  }
+
+  /** The boxes of all nodes and groups. */
+  get #everything(): readonly Box[] {
+    const groups = this.#graph.groups as BoardGroup[];
+    const all = [
+      ...this.boxes.values(),
+      ...groups.map(({ _bounding }) => _bounding as unknown as Box),
+    ];
+    return all.length ? all : [[0, 0, 1, 1]];
   }
 
   /** The boxes of all nodes in the workflow's coordinates, from back to front. */
@@ -437,9 +501,9 @@ export class Board {
     return this.#nodes.get(id)?.givenWidth;
   }
 
-  /** Return the address of the picture that a screen shows until a run sends one; null if there is none. */
-  startPicture(id: string): string | null {
-    return this.#annotations.pictures.get(id)?.src ?? null;
+  /** Return the picture that a screen shows until a run sends one; null if there is none. */
+  startPicture(id: string): NodePicture | null {
+    return this.#annotations.pictures.get(id) ?? null;
   }
 
   screens(): readonly { id: string; box: Box }[] {

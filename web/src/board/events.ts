@@ -1,6 +1,6 @@
 /** Events of the board: gestures, in terms of ids and sockets of the workflow. */
 
-import type { NodeState } from "../canvas/paint";
+import type { NodePicture, NodeState } from "../canvas/paint";
 import type { WireValue } from "../canvas/wire_value";
 import type { Budget } from "../live/budget";
 import type { NodeProgress } from "../live/progress";
@@ -44,6 +44,8 @@ export interface BoardEvents {
   mayLink(link: Link): boolean;
 }
 
+export type { NodePicture };
+
 export interface NodeStatus {
   readonly state: NodeState | null;
   readonly ms: number | null;
@@ -69,5 +71,5 @@ export interface NodeAnnotations {
   /** The times of the last ticks, in strips over the nodes; null: there are none. */
   readonly budget: Budget | null;
   /** The pictures on screens until a run sends one. */
-  readonly pictures: ReadonlyMap<string, HTMLImageElement>;
+  readonly pictures: ReadonlyMap<string, NodePicture>;
 }

@@ -7,7 +7,7 @@ import { type NodeAppearance, paintGroup } from "../canvas/paint";
 import { HEADER, type NodeShape, type Port, ROW, shapeOf } from "../canvas/shape";
 import type { Theme } from "../canvas/theme";
 import type { NodeType } from "../model/catalog";
-import type { Box, NodeEntry, Point } from "../model/workflow";
+import type { Box, Group, NodeEntry, NodeStyle, Point } from "../model/workflow";
 import type { BoardEvents } from "./events";
 
 const GRID = 8;
@@ -26,6 +26,7 @@ export class BoardNode extends LGraphNode {
   parts!: NodeShape;
   givenWidth: number | undefined;
   used: readonly string[] = [];
+  style: NodeStyle = { colour: null, collapsed: false };
 
   constructor(readonly name: string) {
     super(name, "node");
@@ -37,11 +38,13 @@ export class BoardNode extends LGraphNode {
     nodeType: NodeType | undefined,
     width: number | undefined,
     used: readonly string[],
+    style: NodeStyle,
   ): void {
     this.entry = entry;
     this.nodeType = nodeType;
     this.givenWidth = width;
     this.used = used;
+    this.style = style;
     this.reshape();
     const slot = (port: Port) => ({
       name: port.name,
@@ -55,7 +58,8 @@ export class BoardNode extends LGraphNode {
   }
 
   reshape(): void {
-    this.parts = shapeOf(this.entry, this.nodeType, this.givenWidth, this.used);
+    const { entry, nodeType, givenWidth, used, style } = this;
+    this.parts = shapeOf(entry, nodeType, givenWidth, used, style.collapsed);
     this.size = [this.parts.width, this.parts.height];
   }
 
@@ -119,10 +123,11 @@ export class BoardNode extends LGraphNode {
 
 export class BoardGroup extends LGraphGroup {
   index = 0;
+  group!: Group;
   boardContext!: BoardContext;
 
   override draw(_canvas: LGraphCanvas, ctx: CanvasRenderingContext2D): void {
     ctx.globalAlpha = 1;
-    paintGroup(ctx, this.title, this._bounding, this.selected === true, this.boardContext.theme);
+    paintGroup(ctx, this.group, this._bounding, this.selected === true, this.boardContext.theme);
   }
 }

@@ -2,10 +2,10 @@
 
 import { durationText, heldTicks, type NodeTicks } from "../live/budget";
 import { type Input, labelOf } from "../model/catalog";
-import type { Box, Mode } from "../model/workflow";
+import type { Box, Colour, Group, Mode } from "../model/workflow";
 import { paintBudgetStrip } from "./budget_strip";
 import { HEADER, type NodeShape, type Port, ROW, valueText } from "./shape";
-import { FONT, labelColour, type Theme } from "./theme";
+import { chosenColour, FONT, labelColour, type Theme } from "./theme";
 
 export type NodeState =
   | "idle"
@@ -17,11 +17,14 @@ export type NodeState =
   | "cached"
   | "failed";
 
+export type NodePicture = HTMLImageElement | ImageBitmap;
+
 export interface NodeAppearance {
   readonly title: string;
   readonly subtitle: string;
   readonly unknown: boolean;
   readonly mode: Mode;
+  readonly colour: Colour | null;
   readonly selected: boolean;
   readonly state: NodeState | null;
   /** Mean milliseconds per run of the node. */
@@ -37,7 +40,7 @@ export interface NodeAppearance {
   /** True for sockets that do not fit the link that is being dragged. */
   readonly isDimmed: (port: Port, side: "in" | "out") => boolean;
   /** The picture on its screen until a run sends one. */
-  readonly picture: HTMLImageElement | null;
+  readonly picture: NodePicture | null;
   readonly outputValue: (output: string) => string | null;
 }
 
@@ -52,6 +55,12 @@ type Context = CanvasRenderingContext2D;
 const RADIUS = 10;
 /** Of the bar of progress, at the lower end of the header. */
 const PROGRESS_HEIGHT = 3;
+/** Of the bar in a node's own colour, at its left edge. */
+const COLOUR_WIDTH = 5;
+const NOTE_FONT = `400 13px ${FONT}`;
+const NOTE_LINE = 19;
+/** Of the title of a frame. */
+const FRAME_HEADER = 34;
 const SCREEN_BACKGROUND = "#0b0c10";
 const SCREEN_TEXT = "#8a92a1";
 /** Of the strip of the last ticks, and its distance from the node below. */
@@ -105,6 +114,10 @@ function paintBody(
   if (appearance.progress !== null && appearance.progress < 1) {
     ctx.fillStyle = theme.accent;
     ctx.fillRect(0, HEADER - PROGRESS_HEIGHT, width * appearance.progress, PROGRESS_HEIGHT);
+  }
+  if (appearance.colour) {
+    ctx.fillStyle = chosenColour(appearance.colour, theme.dark);
+    ctx.fillRect(0, 0, COLOUR_WIDTH, height);
   }
   if (registerArea) paintRegisterArea(ctx, width, registerArea, theme);
   if (appearance.mode === "mute") paintHatching(ctx, width, height, theme);
@@ -256,6 +269,10 @@ function paintDetails(
     ctx.fillText(truncate(ctx, appearance.subtitle, right - used), used, HEADER / 2 + 1);
   }
   if (shape.registerArea) paintPhaseNames(ctx, width, shape.registerArea.y, theme);
+  if (shape.collapsed) {
+    paintCollapsedSockets(ctx, shape, appearance, theme);
+    return;
+  }
   for (const port of shape.inputs) paintPort(ctx, port, "in", shape, appearance, theme);
   for (const port of shape.outputs) paintPort(ctx, port, "out", shape, appearance, theme);
   for (const row of shape.rows)
@@ -290,7 +307,7 @@ function paintBudget(
 function paintScreen(
   ctx: Context,
   [x, y, w, h]: Box,
-  picture: HTMLImageElement | null,
+  picture: NodePicture | null,
   words: boolean,
 ): void {
   ctx.save();
@@ -299,8 +316,8 @@ function paintScreen(
   ctx.roundRect(x, y, w, h, 6);
   ctx.fill();
   if (picture) {
-    const scale = Math.min(w / picture.naturalWidth, h / picture.naturalHeight);
-    const [width, height] = [picture.naturalWidth * scale, picture.naturalHeight * scale];
+    const scale = Math.min(w / picture.width, h / picture.height);
+    const [width, height] = [picture.width * scale, picture.height * scale];
     ctx.clip();
     ctx.imageSmoothingEnabled = false;
     ctx.drawImage(picture, x + (w - width) / 2, y + (h - height) / 2, width, height);
@@ -412,6 +429,19 @@ function paintState(
     ctx.arc(x, y, 4, 0, Math.PI * 2);
     ctx.stroke();
   }
+}
+
+/** Paint the sockets of a collapsed node that are linked, on each other at both ends of its header. */
+function paintCollapsedSockets(
+  ctx: Context,
+  shape: NodeShape,
+  { isLinked }: NodeAppearance,
+  theme: Theme,
+): void {
+  for (const port of shape.inputs)
+    if (isLinked(port, "in")) paintSocket(ctx, 0, port.y, port, "in", true, theme);
+  for (const port of shape.outputs)
+    if (isLinked(port, "out")) paintSocket(ctx, shape.width, port.y, port, "out", true, theme);
 }
 
 function paintPort(
@@ -559,22 +589,23 @@ function paintReroute(
 
 export function paintGroup(
   ctx: Context,
-  title: string,
+  { title, text, colour: chosen }: Group,
   [x, y, w, h]: readonly number[] | Float32Array,
   selected: boolean,
   theme: Theme,
 ): void {
+  const colour = chosen ? chosenColour(chosen, theme.dark) : theme.accent;
   ctx.save();
   ctx.beginPath();
   ctx.roundRect(x!, y!, w!, h!, 14);
-  ctx.globalAlpha = theme.dark ? 0.05 : 0.06;
-  ctx.fillStyle = theme.accent;
+  ctx.globalAlpha = (theme.dark ? 0.05 : 0.06) * (text || chosen ? 2 : 1);
+  ctx.fillStyle = colour;
   ctx.fill();
   ctx.globalAlpha = selected ? 0.9 : 0.35;
-  ctx.strokeStyle = theme.accent;
+  ctx.strokeStyle = colour;
   ctx.lineWidth = selected ? 2 : 1;
   ctx.stroke();
-  ctx.globalAlpha = 0.9;
+  ctx.globalAlpha = 1;
   ctx.fillStyle = theme.muted;
   ctx.font = `600 14px ${FONT}`;
   ctx.textBaseline = "middle";
@@ -584,7 +615,34 @@ export function paintGroup(
   ctx.moveTo(x! + w! - 14, y! + h! - 6);
   ctx.lineTo(x! + w! - 6, y! + h! - 14);
   ctx.stroke();
+  ctx.font = NOTE_FONT;
+  ctx.fillStyle = theme.text;
+  const room = Math.floor((h! - FRAME_HEADER - 8) / NOTE_LINE);
+  for (const [i, line] of wrap(ctx, text, w! - 32, room).entries())
+    ctx.fillText(line, x! + 16, y! + FRAME_HEADER + (i + 0.5) * NOTE_LINE);
   ctx.restore();
+}
+
+/** Break a text into lines of a width, at most `most` of them; the last one ends with an ellipsis if something is left out. */
+function wrap(ctx: Context, text: string, width: number, most: number): readonly string[] {
+  const lines: string[] = [];
+  for (const paragraph of text.split("\n")) {
+    let line = "";
+    for (const word of paragraph.split(" ")) {
+      if (lines.length > most) break;
+      const longer = line ? `${line} ${word}` : word;
+      if (line && ctx.measureText(longer).width > width) {
+        lines.push(line);
+        line = word;
+      } else line = longer;
+    }
+    lines.push(line);
+    if (lines.length > most) break;
+  }
+  const shown = lines.slice(0, Math.max(0, most));
+  const last = shown.at(-1);
+  if (last !== undefined && lines.length > most) shown[shown.length - 1] = `${last} …`;
+  return shown.map((line) => truncate(ctx, line, width));
 }
 
 const truncatedTexts = new Map<string, string>();

@@ -18,6 +18,7 @@ import {
   type NodeEntry,
   positionOf,
   sources,
+  styleOf,
   WHEN,
   type Workflow,
 } from "../model/workflow";
@@ -63,6 +64,8 @@ export interface NodeShape {
   /** The area of a register with its sockets: inputs are latched at the end of a tick, outputs emitted at its start. */
   readonly registerArea: { readonly y: number; readonly height: number } | null;
   readonly reroute: boolean;
+  /** Only its header is shown, where all of its wires begin and end. */
+  readonly collapsed: boolean;
 }
 
 export function shapeOf(
@@ -70,8 +73,10 @@ export function shapeOf(
   type: NodeType | undefined,
   givenWidth: number | undefined,
   usedOutputs: readonly string[],
+  collapsed: boolean,
 ): NodeShape {
   if (isReroute(type)) return rerouteShape(type!);
+  if (collapsed) return collapsedShape(entry, type, givenWidth ?? DEFAULT_WIDTH, usedOutputs);
   const screen = type !== undefined && isScreen(type);
   const width = Math.max(givenWidth ?? (screen ? SCREEN_WIDTH : DEFAULT_WIDTH), MIN_WIDTH);
   let y = HEADER + (screen ? 0 : PADDING / 2);
@@ -108,6 +113,28 @@ export function shapeOf(
     screen: screenBox,
     registerArea,
     reroute: false,
+    collapsed: false,
+  };
+}
+
+function collapsedShape(
+  entry: NodeEntry,
+  type: NodeType | undefined,
+  width: number,
+  usedOutputs: readonly string[],
+): NodeShape {
+  const inHeader = (port: Port): Port => ({ ...port, y: HEADER / 2 });
+  return {
+    width: Math.max(width, MIN_WIDTH),
+    height: HEADER,
+    inputs: inputPorts(entry, type, 0).map(inHeader),
+    outputs: outputPorts(type, usedOutputs, 0).map(inHeader),
+    rows: [],
+    brain: null,
+    screen: null,
+    registerArea: null,
+    reroute: false,
+    collapsed: true,
   };
 }
 
@@ -131,6 +158,7 @@ function rerouteShape(type: NodeType): NodeShape {
     screen: null,
     registerArea: null,
     reroute: true,
+    collapsed: false,
   };
 }
 
@@ -192,7 +220,9 @@ function widgetRows(entry: NodeEntry, type: NodeType | undefined, top: number): 
 export const boxesOf = (workflow: Workflow, catalog: Catalog): Box[] =>
   Object.entries(workflow.nodes).map(([id, entry]) => {
     const position = positionOf(workflow, id);
-    const { width, height } = shapeOf(entry, catalog.find(entry.type), position?.width, []);
+    const { collapsed } = styleOf(workflow, id);
+    const type = catalog.find(entry.type);
+    const { width, height } = shapeOf(entry, type, position?.width, [], collapsed);
     return [...(position?.at ?? ([0, 0] as const)), width, height];
   });
 

@@ -1,5 +1,7 @@
 /** The colours of the canvas, read from the design tokens of the page, so that both have the same theme. */
 
+import type { Colour } from "../model/workflow";
+
 export interface Theme {
   readonly dark: boolean;
   readonly canvas: string;
@@ -57,6 +59,19 @@ const HUES: Record<string, number> = {
   text: 330,
   situation: 12,
 };
+
+const CHOSEN_HUES: Record<Colour, number> = {
+  red: 2,
+  orange: 30,
+  green: 145,
+  teal: 186,
+  blue: 218,
+  purple: 276,
+};
+
+/** Return the colour that somebody gave a node or a frame. */
+export const chosenColour = (colour: Colour, dark: boolean): string =>
+  `hsl(${CHOSEN_HUES[colour]} 62% ${dark ? 62 : 42}%)`;
 
 /** Return the colour of a label, for sockets, links and lists. */
 export function labelColour(label: string, dark: boolean): string {

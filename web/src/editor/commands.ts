@@ -57,13 +57,10 @@ const isOfGraph = (target: EventTarget | null) =>
   (target instanceof Element && target.closest("#board, .node-list") !== null);
 
 export function listenForKeys(commands: readonly Command[]): void {
-  const byKey = new Map(
-    commands.flatMap((command) => command.keys.map((keys) => [keys, command] as const)),
-  );
   addEventListener("keydown", (event) => {
     if (event.defaultPrevented || document.querySelector("dialog[open]")) return;
     const keys = keyCombination(event);
-    const command = byKey.get(keys);
+    const command = commands.find((each) => each.keys.includes(keys));
     if (
       !command ||
       (isTyping(event.target) && !command.whileTyping) ||

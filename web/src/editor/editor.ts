@@ -19,9 +19,12 @@ import { type DraggedEnd, suggest } from "../model/suggest";
 import type {
   Box,
   Clock,
+  Colour,
+  Group,
   Link,
   Mode,
   NodeEntry,
+  NodeStyle,
   Point,
   SocketRef,
   Workflow,
@@ -36,6 +39,7 @@ import {
   nameOf,
   readGroup,
   sources,
+  styleOf,
   typeName,
 } from "../model/workflow";
 import { clearMessages, showMessage } from "../ui/overlay";
@@ -45,6 +49,8 @@ import { Games } from "./games";
 const CHECK_MS = 150;
 const GROUP_PAD = 24;
 const GROUP_TOP = 48;
+/** Width and height of a new note. */
+const NOTE = [272, 136] as const;
 
 export interface EditorCallbacks {
   /** Open the palette. The chosen node is put at `at`, and linked to the dragged end if there is one. */
@@ -515,8 +521,56 @@ export class Editor {
     const top = Math.min(...boxes.map(([, y]) => y)) - GROUP_TOP;
     const right = Math.max(...boxes.map(([x, , w]) => x + w)) + GROUP_PAD;
     const bottom = Math.max(...boxes.map(([, y, , h]) => y + h)) + GROUP_PAD;
+    const group = { title: "Group", text: "", colour: null };
     this.document.commit(
-      edits.addGroup(this.workflow, "Group", [left, top, right - left, bottom - top]),
+      edits.addGroup(this.workflow, [left, top, right - left, bottom - top], group),
+    );
+  }
+
+  /** Add a note: a frame with a text, with its upper left corner at a point, or in a free place that is in view. */
+  addNote(frame: Omit<Group, "bounds">, at: Point | null): void {
+    const [left, top, width, height] = this.board.view.area;
+    const near: Point = [left + (width - NOTE[0]) / 2, top + (height - NOTE[1]) / 2];
+    const occupied = [...this.board.boxes.values(), ...this.groups.map(({ bounds }) => bounds)];
+    const [x, y] = at ?? findFreePosition([[0, 0, ...NOTE]], occupied, near);
+    this.document.commit(edits.addGroup(this.workflow, [x, y, ...NOTE], frame));
+  }
+
+  /** The groups and notes, each with its index in the file. */
+  get groups(): readonly (Group & { readonly index: number })[] {
+    return groupsOf(this.workflow).flatMap((entry, index) => {
+      const group = readGroup(entry);
+      return group ? [{ ...group, index }] : [];
+    });
+  }
+
+  // looks
+
+  /** Collapse nodes to their headers; if all of them are, expand them. */
+  toggleCollapsed(): void {
+    const collapsed = !this.selection.every((id) => styleOf(this.workflow, id).collapsed);
+    this.#setStyle({ collapsed });
+  }
+
+  /** Give the selected nodes and groups a colour, or none. */
+  setColour(colour: Colour | null): void {
+    const before = this.workflow;
+    let next = edits.setStyle(before, this.#selectedPositions, { colour });
+    for (const index of this.board.selectedGroups) next = edits.editGroup(next, index, { colour });
+    this.document.commit(next);
+  }
+
+  #setStyle(change: Partial<NodeStyle>): void {
+    this.document.commit(edits.setStyle(this.workflow, this.#selectedPositions, change));
+  }
+
+  get #selectedPositions(): ReadonlyMap<string, Point> {
+    const nodes = this.selection.filter((id) => !isReroute(this.typeOf(id)));
+    return new Map(
+      nodes.map((id) => {
+        const [x, y] = this.board.boxes.get(id)!;
+        return [id, [x, y]];
+      }),
     );
   }
 

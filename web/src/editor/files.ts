@@ -1,10 +1,11 @@
 /** Opening and saving of files. Nothing is overwritten without asking. */
 
 import { api, RequestError, SaveConflict } from "../api";
+import { readCarried, withCarried } from "../model/carried";
 import { diffWorkflows } from "../model/diff";
 import { dumpJson } from "../model/json";
 import { EMPTY, parseWorkflow, type Workflow, WorkflowError } from "../model/workflow";
-import { h } from "../ui/dom";
+import { download, h } from "../ui/dom";
 import { ask, openDialog, showMessage } from "../ui/overlay";
 import type { Editor } from "./editor";
 
@@ -15,6 +16,9 @@ const DOWNLOAD_MS = 60_000;
 export const stem = (file: string): string => file.replace(/\.json$/, "");
 
 export class Files {
+  /** Paints the picture that a workflow is saved with; null: none. */
+  pictureToSave: () => Promise<HTMLCanvasElement | null> = async () => null;
+
   constructor(private readonly editor: Editor) {}
 
   /** Show errors of the server, and of workflows, as messages. */
@@ -87,15 +91,18 @@ export class Files {
     this.editor.board.showOpened();
   }
 
+  /** The name of the workflow's file without its suffix, or a proposal for it. */
+  get #stem(): string {
+    const { file, workflow } = this.editor.document;
+    return file ? stem(file) : slug(workflow.title ?? "") || "workflow";
+  }
+
   /** Save the workflow. Return true if it was saved. */
   async save(as = false): Promise<boolean> {
     const { document } = this.editor;
     if (!this.editor.isChecked) await this.editor.check(); // so that a workflow of an older version is saved in its migrated form
     if (document.file && !as) return this.#write(document.file, document.sha256);
-    const proposed = document.file
-      ? stem(document.file)
-      : slug(document.workflow.title ?? "") || "workflow";
-    const name = await ask("Save workflow", "File name", proposed, "Save");
+    const name = await ask("Save workflow", "File name", this.#stem, "Save");
     return name === null ? false : this.#write(`${name.replace(/\.json$/, "")}.json`, null);
   }
 
@@ -105,7 +112,10 @@ export class Files {
     const isOpen = () => document.loadCount === loadCount; // another may be opened while the server writes this one
     try {
       const sha256 = await api.save(file, dumpJson(workflow), before);
-      if (isOpen()) document.savedAs(file, sha256, workflow);
+      if (isOpen()) {
+        document.savedAs(file, sha256, workflow);
+        await this.#savePicture(file, workflow);
+      }
       showMessage(`Saved as ${file}.`);
       return true;
     } catch (error) {
@@ -115,6 +125,12 @@ export class Files {
       showMessage(error.message, "error");
       return false;
     }
+  }
+
+  /** Save what the game shows as the picture of a workflow; without any, an earlier picture stays. */
+  async #savePicture(file: string, workflow: Workflow): Promise<void> {
+    const picture = await this.pictureToSave();
+    if (picture) await api.savePicture(file, await pngOf(picture, workflow));
   }
 
   /** The file on the disk is not the one that was opened: show the differences, and let the user decide. */
@@ -197,13 +213,24 @@ export class Files {
 
   /** Download the workflow with its brains as one file. */
   async download(): Promise<void> {
-    const { workflow, file } = this.editor.document;
-    const name = file ? stem(file) : slug(workflow.title ?? "") || "workflow";
     await this.#reportErrors(async () => {
-      const address = URL.createObjectURL(await api.exportWorkflow(workflow, `${name}.json`));
-      h("a", { href: address, download: `${name.split("/").at(-1)}.zip` }).click();
-      setTimeout(() => URL.revokeObjectURL(address), DOWNLOAD_MS);
+      const { workflow } = this.editor;
+      this.#save(await api.exportWorkflow(workflow, `${this.#stem}.json`), "zip");
     });
+  }
+
+  /** Download a picture, which carries the workflow as it is now. */
+  async downloadPicture(picture: HTMLCanvasElement): Promise<void> {
+    await this.#reportErrors(async () =>
+      this.#save(await pngOf(picture, this.editor.workflow), "png"),
+    );
+  }
+
+  /** Have the browser save a file with the name of the workflow. */
+  #save(content: Blob, suffix: string): void {
+    const address = URL.createObjectURL(content);
+    download(address, `${this.#stem.split("/").at(-1)}.${suffix}`);
+    setTimeout(() => URL.revokeObjectURL(address), DOWNLOAD_MS);
   }
 
   /** Open a file from this computer: a workflow, a brain for a node, or a workflow with its brains. */
@@ -212,11 +239,25 @@ export class Files {
     if (name.endsWith(".safetensors")) await this.dropBrain(file, node);
     else if (name.endsWith(".json")) await this.openText(await file.text());
     else if (name.endsWith(".zip")) await this.#importWorkflow(file);
+    else if (/\.(png|mp4)$/.test(name)) await this.#openCarried(file);
     else
       showMessage(
-        `${file.name} is neither a workflow (.json, .zip) nor a brain (.safetensors).`,
+        `${file.name} is neither a workflow (.json, .zip, .png, .mp4) nor a brain (.safetensors).`,
         "error",
       );
+  }
+
+  /** Open the workflow that a picture or a clip carries. */
+  async #openCarried(file: File): Promise<void> {
+    await this.#reportErrors(async () => {
+      const text = await readCarried(file);
+      if (text !== null) await this.openText(text);
+      else
+        showMessage(
+          `${file.name} carries no workflow: it is not a picture or clip that was saved here.`,
+          "error",
+        );
+    });
   }
 
   async #importWorkflow(file: File): Promise<void> {
@@ -257,6 +298,14 @@ export class Files {
       }
     });
   }
+}
+
+/** Return a picture as a PNG that carries a workflow. */
+async function pngOf(picture: HTMLCanvasElement, workflow: Workflow): Promise<Blob> {
+  const plain = await new Promise<Blob | null>((resolve) => picture.toBlob(resolve));
+  if (!plain) throw new WorkflowError("The picture is too large for this browser.");
+  const bytes = new Uint8Array(await plain.arrayBuffer());
+  return new Blob([withCarried(bytes, JSON.stringify(workflow))], { type: "image/png" });
 }
 
 /** Return a file name made from the first words of a title. */

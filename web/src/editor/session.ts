@@ -11,6 +11,7 @@ import { Screens } from "../live/screens";
 import { wireValues } from "../live/wire_values";
 import { isObject, type JsonObject, same } from "../model/json";
 import { modeOf } from "../model/workflow";
+import { download } from "../ui/dom";
 import { ask, clearMessages, showMessage } from "../ui/overlay";
 import type { Editor } from "./editor";
 
@@ -183,6 +184,29 @@ export class Session {
     return isLive(this.run) ? this.run.recorded : this.editor.hasConsole;
   }
 
+  /** Keep what was just shown of the game as a clip. */
+  async keepClip(): Promise<void> {
+    const id = this.run?.id;
+    if (!id) return;
+    try {
+      const { folder, file, seconds } = await api.keepClip(id);
+      const save = () => download(api.fileOfRun(folder, file), file);
+      showMessage(`The last ${seconds.toFixed(1)} seconds are kept as ${file}.`, "info", {
+        name: "Download",
+        run: save,
+      });
+      this.#emit("lists");
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      showMessage(error.message, "error");
+    }
+  }
+
+  /** A clip needs a run that ticks, and a console. */
+  get canKeepClip(): boolean {
+    return isTicking(this.run) && this.editor.hasConsole;
+  }
+
   async control(what: "stop" | "pause" | "resume", id = this.run?.id): Promise<void> {
     if (!id) return;
     if (what === "stop") {
@@ -205,6 +229,12 @@ export class Session {
       if (!(error instanceof RequestError)) throw error;
       showMessage(error.message, "error");
     }
+  }
+
+  /** Return what the screen of a node shows: a picture of the run, or the one that an episode begins with; null if nothing. */
+  async shownOn(node: string): Promise<ImageBitmap | null> {
+    const shown = this.#screens.canvasOf(node) ?? this.editor.board.startPicture(node);
+    return shown === null ? null : await createImageBitmap(shown);
   }
 
   /** The nodes of the workflow that a person plays with. */

@@ -70,6 +70,12 @@ export class Screens {
     return visible.map(({ node }) => node);
   }
 
+  /** Return the canvas with the pictures of a node; null if none was shown yet. */
+  canvasOf(node: string): HTMLCanvasElement | null {
+    const canvas = this.#canvases.get(keyOf(node, false));
+    return canvas?.classList.contains("lit") ? canvas : null;
+  }
+
   countFrames(node: string, count: number, tick: number): void {
     for (const isOnWire of [false, true]) {
       const canvas = this.#canvases.get(keyOf(node, isOnWire));

@@ -1,6 +1,6 @@
 /** Copy and paste. Nodes are copied as text, so they can be pasted in other tabs, or sent by e-mail. */
 
-import { freeId } from "./edits";
+import { freeId, layoutEntry } from "./edits";
 import { isObject, type Json, type JsonObject, withKey } from "./json";
 import type { Box, NodeEntry, Point, Workflow } from "./workflow";
 import {
@@ -8,6 +8,7 @@ import {
   linkedInputs,
   positionOf,
   sources,
+  styleOf,
   WHEN,
   WorkflowError,
   workflowFromJson,
@@ -72,11 +73,11 @@ export function pasteNodes(
     const [x, y] = position?.at ?? [left, top];
     nodes.push({ [names.get(id)!]: remapLinks(entry, names, connected ? workflow : null) });
     layout.push({
-      [names.get(id)!]: [
-        x - left + at[0],
-        y - top + at[1],
-        ...(position?.width ? [position.width] : []),
-      ].map(Math.round),
+      [names.get(id)!]: layoutEntry(
+        [x - left + at[0], y - top + at[1]],
+        position?.width,
+        styleOf(clip, id),
+      ),
     });
   }
   return {

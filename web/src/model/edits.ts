@@ -1,7 +1,17 @@
 /** Edits: pure functions from a workflow to the next. Unchanged parts stay the same objects. */
 
 import { isObject, type Json, own, same, withKey } from "./json";
-import type { Box, Link, Mode, NodeEntry, Point, SocketRef, Workflow } from "./workflow";
+import type {
+  Box,
+  Group,
+  Link,
+  Mode,
+  NodeEntry,
+  NodeStyle,
+  Point,
+  SocketRef,
+  Workflow,
+} from "./workflow";
 import {
   formatSocketRef,
   groupsOf,
@@ -9,6 +19,7 @@ import {
   positionOf,
   readGroup,
   sources,
+  styleOf,
   typeName,
   WHEN,
 } from "./workflow";
@@ -212,26 +223,61 @@ export function moveNodes(
   let layout = workflow.layout ?? {};
   for (const [id, { at, width }] of positions) {
     const before = positionOf(workflow, id);
-    const value = rounded(width === undefined ? at : [...at, width]);
-    if (
-      before &&
-      same(rounded(before.width === undefined ? before.at : [...before.at, before.width]), value)
-    )
-      continue;
+    const style = styleOf(workflow, id);
+    const value = layoutEntry(at, width, style);
+    if (before && same(layoutEntry(before.at, before.width, style), value)) continue;
     layout = withKey(layout, id, value);
   }
   return layout === workflow.layout ? workflow : { ...workflow, layout };
 }
 
-export function addGroup(workflow: Workflow, title: string, bounds: Box): Workflow {
-  return { ...workflow, groups: [...groupsOf(workflow), { title, bounds: rounded(bounds) }] };
+/** Change the styles of nodes, whose positions are given because the file may have none. */
+export function setStyle(
+  workflow: Workflow,
+  positions: ReadonlyMap<string, Point>,
+  change: Partial<NodeStyle>,
+): Workflow {
+  let layout = workflow.layout ?? {};
+  for (const [id, at] of positions) {
+    const style = { ...styleOf(workflow, id), ...change };
+    layout = withKey(layout, id, layoutEntry(at, positionOf(workflow, id)?.width, style));
+  }
+  return same(layout, workflow.layout) ? workflow : { ...workflow, layout };
+}
+
+/** Return a node's entry in the layout: x, y, its width if it was set, and its style if it has one. */
+export function layoutEntry(
+  at: readonly number[],
+  width: number | undefined,
+  { colour, collapsed }: NodeStyle,
+): Json[] {
+  const [x, y] = rounded(at) as [number, number];
+  if (colour || collapsed) {
+    const style = { ...(colour ? { colour } : {}), ...(collapsed ? { collapsed } : {}) };
+    return [x, y, width === undefined ? null : Math.round(width), style];
+  }
+  return width === undefined ? [x, y] : [x, y, Math.round(width)];
+}
+
+export function addGroup(
+  workflow: Workflow,
+  bounds: Box,
+  { title, text, colour }: Omit<Group, "bounds">,
+): Workflow {
+  const group = {
+    title,
+    bounds: rounded(bounds),
+    ...(text ? { text } : {}),
+    ...(colour ? { colour } : {}),
+  };
+  return { ...workflow, groups: [...groupsOf(workflow), group] };
 }
 
 /** Change a group, or remove it with null. Its unknown keys are preserved. */
 export function editGroup(
   workflow: Workflow,
   index: number,
-  edit: { title?: string; bounds?: Box } | null,
+  edit: Partial<Group> | null,
 ): Workflow {
   const groups = groupsOf(workflow);
   const before = groups[index];
@@ -242,7 +288,10 @@ export function editGroup(
       "groups",
       groups.length > 1 ? groups.filter((_, i) => i !== index) : undefined,
     );
-  const after = { ...before, ...edit, ...(edit.bounds ? { bounds: rounded(edit.bounds) } : {}) };
+  const changed = { ...before, ...edit, ...(edit.bounds ? { bounds: rounded(edit.bounds) } : {}) };
+  const isLeftOut = ([key, value]: [string, unknown]) =>
+    (key === "text" && value === "") || (key === "colour" && value === null);
+  const after = Object.fromEntries(Object.entries(changed).filter((entry) => !isLeftOut(entry)));
   return same(before, after)
     ? workflow
     : { ...workflow, groups: groups.map((group, i) => (i === index ? after : group)) };

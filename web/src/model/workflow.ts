@@ -22,9 +22,22 @@ export interface NodeEntry {
   readonly on_error?: "stop" | "hold" | "fallback";
 }
 
+/** Colours of nodes and frames, which mean what their author wants. */
+export const COLOURS = ["red", "orange", "green", "teal", "blue", "purple"] as const;
+export type Colour = (typeof COLOURS)[number];
+
+/** A frame on the canvas, around nodes or with a text of its own: a group, or a note. */
 export interface Group {
   readonly title: string;
   readonly bounds: Box;
+  readonly text: string;
+  readonly colour: Colour | null;
+}
+
+/** How a node looks. It is kept beside its position, so it changes nothing of what is run. */
+export interface NodeStyle {
+  readonly colour: Colour | null;
+  readonly collapsed: boolean;
 }
 
 export type Clock = "fast" | "realtime";
@@ -170,6 +183,16 @@ export function positionOf(workflow: Workflow, id: string): { at: Point; width?:
   };
 }
 
+const readColour = (value: Json | undefined): Colour | null =>
+  COLOURS.find((colour) => colour === value) ?? null;
+
+/** Return the style of a node: the fourth entry of its position. */
+export function styleOf(workflow: Workflow, id: string): NodeStyle {
+  const position = isObject(workflow.layout) ? own(workflow.layout, id) : undefined;
+  const style = Array.isArray(position) && isObject(position[3]) ? position[3] : {};
+  return { colour: readColour(style.colour), collapsed: style.collapsed === true };
+}
+
 /** The entries of `groups`, unchecked. */
 export const groupsOf = (workflow: Workflow): readonly Json[] =>
   Array.isArray(workflow.groups) ? workflow.groups : [];
@@ -186,6 +209,8 @@ export function readGroup(value: Json): Group | null {
   return {
     title: typeof value.title === "string" ? value.title : "",
     bounds: value.bounds as unknown as Box,
+    text: typeof value.text === "string" ? value.text : "",
+    colour: readColour(value.colour),
   };
 }
 

@@ -3,9 +3,12 @@
 import type { Command } from "../editor/commands";
 import type { Editor } from "../editor/editor";
 import type { Files } from "../editor/files";
+import type { Pictures } from "../editor/pictures";
 import type { Session } from "../editor/session";
 import { isLive, isTicking } from "../live/run";
 import type { Point } from "../model/workflow";
+import { colourMenu } from "./colour_menu";
+import { addNote } from "./frame_dialog";
 import { closePopover, showMessage } from "./overlay";
 import type { Panel } from "./panel";
 
@@ -14,9 +17,12 @@ export interface CommandContext {
   theme(): void;
   gallery(): void;
   palette(): void;
+  /** Open the list of all commands. */
+  commands(): void;
   /** Show or hide the values of the selected node. */
   values(): void;
   readonly panel: Panel;
+  readonly pictures: Pictures;
 }
 
 const STEP = 8;
@@ -71,6 +77,13 @@ export function makeCommands(
       run: () => void session.toggleRecording(),
     },
     {
+      name: "Keep the last seconds as a clip",
+      section: "Run",
+      keys: ["k"],
+      isDisabled: () => !session.canKeepClip,
+      run: () => void session.keepClip(),
+    },
+    {
       name: "Pause or resume",
       section: "Run",
       keys: ["p"],
@@ -105,7 +118,21 @@ export function makeCommands(
       whileTyping: true,
       run: () => context.panel.show("files"),
     },
-    { name: "Examples", section: "Files", keys: [], run: context.gallery },
+    {
+      name: "Save a picture of the workflow",
+      section: "Files",
+      keys: ["Shift+p"],
+      run: () =>
+        void context.pictures.ofWorkflow().then((picture) => files.downloadPicture(picture)),
+    },
+    {
+      name: "Save a picture of the game",
+      section: "Files",
+      keys: ["Shift+k"],
+      isDisabled: () => !editor.hasConsole,
+      run: () => void saveGame(context.pictures, files),
+    },
+    { name: "Gallery", section: "Files", keys: [], run: context.gallery },
     {
       name: "Undo",
       section: "Edit",
@@ -148,6 +175,26 @@ export function makeCommands(
       run: () => copyByMenu(editor),
     },
     { name: "Add a node", section: "Nodes", keys: ["a", " "], run: context.palette },
+    {
+      name: "Add a note",
+      section: "Nodes",
+      keys: ["n"],
+      run: () => void addNote(editor, null),
+    },
+    {
+      name: "Collapse or expand",
+      section: "Nodes",
+      keys: ["c"],
+      isDisabled: nothingSelected,
+      run: () => editor.toggleCollapsed(),
+    },
+    {
+      name: "Colour",
+      section: "Nodes",
+      keys: ["Shift+c"],
+      isDisabled: () => nothingSelected() && board.selectedGroups.length === 0,
+      run: () => colourMenu(editor, atSelection(editor)),
+    },
     {
       name: "Mute",
       section: "Nodes",
@@ -232,6 +279,13 @@ export function makeCommands(
       keys: ["t"],
       run: () => session.toggleView("budgets"),
     },
+    {
+      name: "All commands",
+      section: "View",
+      keys: ["Mod+k"],
+      whileTyping: true,
+      run: context.commands,
+    },
     { name: "Dark or light", section: "View", keys: ["Shift+t"], run: context.theme },
     { name: "Keys and help", section: "View", keys: ["?"], run: context.help },
     {
@@ -244,6 +298,19 @@ export function makeCommands(
       },
     },
   ];
+}
+
+/** Return the place on the page for a menu about the selection. */
+function atSelection({ board, selection }: Editor): Point {
+  const box = selection[0] === undefined ? undefined : board.boxes.get(selection[0]);
+  const [x, y] = box ?? board.view.area;
+  return board.toClient([x + 16, y + 40]);
+}
+
+async function saveGame(pictures: Pictures, files: Files): Promise<void> {
+  const picture = await pictures.ofGame();
+  if (picture) await files.downloadPicture(picture);
+  else showMessage("The console shows no picture yet.", "error");
 }
 
 const isTyping = () => /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName ?? "");

@@ -34,6 +34,7 @@ const ICONS = {
   play: "M6 4.5v11l9-5.5z",
   pause: "M7 5v10M13 5v10",
   pad: "M6.500 6h7a4 4 0 0 1 4 4v2a2.500 2.500 0 0 1-4.700 1.200L12 12H8l-.8 1.200A2.500 2.500 0 0 1 2.500 12v-2a4 4 0 0 1 4-4zM6.500 8v3M5 9.500h3M12.500 8.700h.01M14.300 10.300h.01",
+  clip: "M3.500 4.500h13v11h-13zM7 4.500v11M13 4.500v11M3.500 8h3.500M3.500 12h3.500M13 8h3.500M13 12h3.500",
   record: "M10 15a5 5 0 1 0 0-10 5 5 0 0 0 0 10z",
   stop: "M5.5 5.5h9v9h-9z",
   search: "M9 14.5a5.5 5.5 0 1 0 0-11 5.5 5.5 0 0 0 0 11zM13 13l4 4",
@@ -94,6 +95,10 @@ export function iconButton(
     icon(name),
   );
 }
+
+/** Have the browser save what is at an address. */
+export const download = (address: string, name: string): void =>
+  h("a", { href: address, download: name }).click();
 
 export function button(
   label: string,

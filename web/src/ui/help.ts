@@ -16,8 +16,10 @@ const GESTURES: readonly (readonly [string, string])[] = [
   ["Menus", "right click a node, a wire, a group, the canvas"],
   ["Change a value", "click it on the node"],
   ["Change a brain", "click it, or drop a .safetensors file on the node"],
-  ["Open what somebody sent", "drop the .json or .zip file on the page"],
+  ["Open what somebody sent", "drop the .json, .zip, .png or .mp4 file on the page"],
 ];
+
+const ALL_COMMANDS = `${keyText("Mod+k")} finds every command by its name, and F2 there gives it other keys.`;
 
 const COLUMNS = [
   ["Run", "Files", "Edit"],
@@ -49,6 +51,7 @@ export function openHelp(commands: readonly Command[]): void {
   void openDialog(
     "Keys and gestures",
     [
+      h("p", { class: "muted" }, ALL_COMMANDS),
       h(
         "div",
         { class: "help" },

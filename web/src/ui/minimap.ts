@@ -4,7 +4,7 @@ import type { Board } from "../board/board";
 import { shapeOf } from "../canvas/shape";
 import { labelColour, readTheme } from "../canvas/theme";
 import type { Catalog } from "../model/catalog";
-import { type Box, isWithin, links, positionOf, type Workflow } from "../model/workflow";
+import { type Box, isWithin, links, positionOf, styleOf, type Workflow } from "../model/workflow";
 import { mainLabel } from "./palette";
 
 const PADDING = 8;
@@ -122,7 +122,8 @@ export function drawMap(
         at: [80 + i * 260, 80] as const,
         width: undefined,
       };
-      const shape = shapeOf(entry, catalog.find(entry.type), given, []);
+      const { collapsed } = styleOf(workflow, id);
+      const shape = shapeOf(entry, catalog.find(entry.type), given, [], collapsed);
       return [id, [at[0], at[1], shape.width, shape.height] as Box];
     }),
   );

@@ -5,11 +5,13 @@ import type { MenuTarget } from "../board/events";
 import { type Command, keyText, toMenuItem } from "../editor/commands";
 import type { Editor } from "../editor/editor";
 import { isObject, own } from "../model/json";
-import { type Box, brainFile, groupsOf, modeOf, type Point, readGroup } from "../model/workflow";
+import { type Box, brainFile, modeOf, type Point, styleOf } from "../model/workflow";
 import { pasteByMenu } from "./actions";
+import { colourMenu } from "./colour_menu";
 import { control } from "./controls";
 import { h } from "./dom";
-import { ask, type MenuItem, openMenu, openPopover } from "./overlay";
+import { addNote, editFrame } from "./frame_dialog";
+import { type MenuItem, openMenu, openPopover } from "./overlay";
 import { openPalette } from "./palette";
 import { widgetField } from "./widget_field";
 
@@ -23,7 +25,7 @@ export function contextMenu(
   const command = (name: string) => toMenuItem(commands.find((each) => each.name === name)!);
   if (target.on === "node") {
     if (!editor.selection.includes(target.id)) editor.board.select([target.id]);
-    openMenu(nodeItems(editor, command, target.id), client);
+    openMenu(nodeItems(editor, command, target.id, client), client);
   } else if (target.on === "link") {
     openMenu(
       [
@@ -37,12 +39,16 @@ export function contextMenu(
     openMenu(
       [
         { name: "Add a node", keys: "A", run: () => openPalette(editor, at, client, null) },
+        { ...command("Add a note"), run: () => void addNote(editor, at) },
         { name: "Paste", keys: keyText("Mod+v"), run: () => void pasteByMenu(editor, at) },
         null,
         command("Undo"),
         command("Redo"),
         command("Select all"),
         command("Show everything"),
+        null,
+        command("Save a picture of the workflow"),
+        command("Save a picture of the game"),
       ],
       client,
     );
@@ -53,7 +59,9 @@ function nodeItems(
   editor: Editor,
   command: (name: string) => MenuItem,
   id: string,
+  client: Point,
 ): (MenuItem | null)[] {
+  const { collapsed } = styleOf(editor.workflow, id);
   const entry = editor.entry(id)!;
   const isRegister = editor.typeOf(id)?.register === true;
   const mode = modeOf(entry);
@@ -73,6 +81,9 @@ function nodeItems(
           },
         ]),
     null,
+    { ...command("Collapse or expand"), name: collapsed ? "Expand" : "Collapse" },
+    { ...command("Colour"), run: () => colourMenu(editor, client) },
+    null,
     command("Group"),
     command("Align left"),
     command("Align top"),
@@ -87,18 +98,11 @@ function nodeItems(
 }
 
 function groupItems(editor: Editor, index: number): (MenuItem | null)[] {
-  const title = readGroup(groupsOf(editor.workflow)[index] ?? null)?.title ?? "";
   const inside = editor.inGroup(index);
   const all = (mode: "mute" | "bypass") =>
     inside.length > 0 && inside.every((id) => modeOf(editor.entry(id)!) === mode);
   return [
-    {
-      name: "Rename",
-      run: () =>
-        void ask("Rename group", "Name", title, "Rename").then(
-          (name) => name && editor.editGroup(index, { title: name }),
-        ),
-    },
+    { name: "Title, text and colour", run: () => void editFrame(editor, index) },
     {
       name: "Select its nodes",
       disabled: inside.length === 0,

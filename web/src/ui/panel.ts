@@ -10,6 +10,7 @@ import { isObject, type Json, type JsonObject } from "../model/json";
 import { nameOf, type Workflow } from "../model/workflow";
 import { openBrain } from "./brain_view";
 import { button, h, type Icon, icon, iconButton } from "./dom";
+import { editFrame } from "./frame_dialog";
 import { openMenu, showMessage } from "./overlay";
 import { mainLabel, swatch } from "./palette";
 import { RunList } from "./runs";
@@ -187,18 +188,35 @@ export class Panel {
       item.addEventListener("dblclick", () => this.callbacks.inspect(id));
       list.append(item);
     }
+    for (const { index, title, text } of editor.groups) {
+      const kind = text ? "Note" : "Group";
+      const item = h(
+        "li",
+        {
+          role: "option",
+          class: "item",
+          tabindex: "-1",
+          "aria-label": `${kind} ${title}: ${text}`,
+          data: { group: String(index) },
+        },
+        h("span", { class: "grow" }, title || kind, h("small", {}, text.split("\n")[0] || kind)),
+      );
+      item.addEventListener("click", () => this.#showGroup(index));
+      item.addEventListener("dblclick", () => void editFrame(editor, index));
+      list.append(item);
+    }
     list.addEventListener("keydown", (event) => this.#listKey(event, list));
     const hadFocus = this.#body.contains(document.activeElement)
-      ? (document.activeElement as HTMLElement).dataset.id
+      ? keyOf(document.activeElement as HTMLElement)
       : undefined;
-    const empty = ids.length ? null : h("p", { class: "empty" }, "No nodes yet.");
+    const empty = list.children.length ? null : h("p", { class: "empty" }, "No nodes yet.");
     this.#fill(
       "List of nodes",
       [],
       h(
         "p",
         { class: "hint" },
-        "Arrow keys move, Enter edits, Delete removes. Wires are under Inputs on the right.",
+        "Arrow keys move, Enter edits, Delete removes. Wires are under Inputs on the right. Notes and groups are at the end.",
       ),
       list,
       empty,
@@ -206,9 +224,18 @@ export class Panel {
     this.#markSelected();
     const chosen = hadFocus ?? editor.selection[0];
     const items = [...list.children] as HTMLElement[];
-    const focusable = items.find((item) => item.dataset.id === chosen) ?? items[0];
+    const focusable = items.find((item) => keyOf(item) === chosen) ?? items[0];
     if (focusable) focusable.tabIndex = 0;
     if (hadFocus) focusable?.focus();
+  }
+
+  /** Move the view to a group or note. */
+  #showGroup(index: number): void {
+    const group = this.editor.groups.find((each) => each.index === index);
+    if (!group) return;
+    const [x, y, width, height] = group.bounds;
+    this.editor.board.select([]);
+    this.editor.board.centre([x + width / 2, y + height / 2]);
   }
 
   #choose(id: string): void {
@@ -222,12 +249,18 @@ export class Panel {
     const go = (to: number) => {
       const item = items[Math.max(0, Math.min(to, items.length - 1))];
       item?.focus();
-      if (item) this.#choose(item.dataset.id!);
+      if (item?.dataset.group) this.#showGroup(Number(item.dataset.group));
+      else if (item) this.#choose(item.dataset.id!);
     };
+    const group = items[index]?.dataset.group;
     if (event.key === "ArrowDown") go(index + 1);
     else if (event.key === "ArrowUp") go(index - 1);
     else if (event.key === "Home") go(0);
     else if (event.key === "End") go(items.length - 1);
+    else if (group !== undefined && event.key === "Enter")
+      void editFrame(this.editor, Number(group));
+    else if (group !== undefined && /^(Delete|Backspace)$/.test(event.key))
+      this.editor.editGroup(Number(group), null);
     else if (event.key === "Enter" && index >= 0) this.callbacks.inspect(items[index]!.dataset.id!);
     else return;
     event.preventDefault();
@@ -253,7 +286,7 @@ export class Panel {
   }
 
   #chooseFile(): void {
-    const input = h("input", { type: "file", accept: ".json,.zip,.safetensors" });
+    const input = h("input", { type: "file", accept: ".json,.zip,.png,.mp4,.safetensors" });
     input.addEventListener("change", async () => {
       for (const file of input.files ?? []) await this.files.openFile(file, null);
     });
@@ -340,7 +373,7 @@ export class Panel {
         {},
         h("h3", {}, "Workflows"),
         ...(workflows.length ? workflows : [h("p", { class: "empty" }, "None saved yet.")]),
-        button("Examples", () => this.callbacks.gallery(), "quiet wide", "grid"),
+        button("Gallery", () => this.callbacks.gallery(), "quiet wide", "grid"),
       ),
       h(
         "section",
@@ -388,6 +421,9 @@ export class Panel {
     this.#runList.update(current, earlier, this.session.run?.id);
   }
 }
+
+/** Return what tells an item of the list of nodes from the others. Ids of nodes have no spaces. */
+const keyOf = ({ dataset }: HTMLElement): string => dataset.id ?? `group ${dataset.group}`;
 
 /** Return true if a run's workflow has the same nodes, so that its pictures and times can be shown here. */
 function hasSameNodes(workflow: JsonObject, { nodes }: Workflow): boolean {

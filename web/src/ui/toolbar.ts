@@ -68,6 +68,17 @@ export function toolbar(
     icon("pad"),
     h("span", {}, "Play"),
   );
+  const clip = h(
+    "button",
+    {
+      type: "button",
+      class: "button",
+      title: "Keep the last 20 seconds that were shown of the game as a clip (K)",
+      onclick: () => void session.keepClip(),
+    },
+    icon("clip"),
+    h("span", {}, "Clip"),
+  );
   const clockButton = (value: Clock, name: string) => {
     const choose = () => {
       editor.clock = value;
@@ -98,7 +109,7 @@ export function toolbar(
       h("div", { class: "file" }, title, state),
       h("div", { class: "tools" }, save, undo, redo),
     ),
-    h("div", { class: "bar-middle" }, clock, start, record, pause, stop, play, status),
+    h("div", { class: "bar-middle" }, clock, start, record, pause, stop, clip, play, status),
     h(
       "div",
       { class: "bar-right" },
@@ -138,6 +149,7 @@ export function toolbar(
     record.title = live
       ? "Being recorded; stop the run and keep its tape and clip (Shift R)"
       : "Run, and keep a tape and a clip of it (Shift R); it needs a console";
+    clip.hidden = !session.canKeepClip;
     play.hidden = !live || session.pads.length === 0;
     play.setAttribute("aria-pressed", String(session.isPlaying));
     const isStopping = run?.state === "stopping";

@@ -5,6 +5,7 @@
 typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
+typedef unsigned long long u64;
 typedef signed char s8;
 typedef short s16;
 typedef int s32;
@@ -18,13 +19,26 @@ typedef int s32;
 #define DISPLAY_STATUS WORD_AT(0x04000004)
 #define DISPLAY_LINE WORD_AT(0x04000006)
 #define BACKGROUND_0_CONTROL WORD_AT(0x04000008)
+#define BACKGROUND_1_CONTROL WORD_AT(0x0400000A)
+#define BLEND_CONTROL WORD_AT(0x04000050)
+#define BLEND_BRIGHTNESS WORD_AT(0x04000054) /* 0 to 16 */
 #define DISPLAY_BACKGROUND_0 0x0100
+#define DISPLAY_BACKGROUND_1 0x0200
+#define DISPLAY_SPRITES 0x1000
+#define DISPLAY_SPRITES_IN_A_ROW 0x0040 /* the tiles of a sprite follow each other in video RAM */
 #define DISPLAY_STATUS_VBLANK_IRQ 0x0008
 #define BACKGROUND_MAP(block) ((block) << 8) /* which 2 KiB of video RAM hold the map */
+#define BACKGROUND_TILES(block) ((block) << 2) /* which 16 KiB of video RAM hold the tiles */
+#define BEHIND(priority) (priority) /* 0 is in front */
 
 #define VIDEO_RAM ((volatile u16 *)0x06000000)
 #define MAP_BLOCK(block) ((volatile u16 *)(0x06000000 + (block) * 0x800))
+#define TILE_BLOCK(block) ((volatile u32 *)(0x06000000 + (block) * 0x4000))
+#define SPRITE_TILE_BLOCK ((volatile u32 *)0x06010000)
 #define COLOURS ((volatile u16 *)0x05000000)
+#define SPRITE_COLOURS ((volatile u16 *)0x05000200)
+#define SPRITE_TABLE ((volatile u16 *)0x07000000) /* four halfwords a sprite, the last of them unused */
+#define MOST_SPRITES 128
 
 /* A colour of 5 bits a channel, as palette RAM wants it. */
 #define RGB(red, green, blue) ((u16)((red) | ((green) << 5) | ((blue) << 10)))

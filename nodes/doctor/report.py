@@ -119,7 +119,7 @@ def _page(
             caption = (
                 f"episode {moment.episode + 1}, tick {moment.tick}: it presses with a probability "
                 f"of {_percent(moment.probability)}, most likely {evidence.names[moment.press]}; "
-                f"its best action is {evidence.names[moment.choice]}"
+                f"its likeliest choice is {evidence.names[moment.choice]}"
             )
             lines.append(
                 f'<figure><img alt="" src="{_data_url(_png(moment.frame))}">'

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Final
 
 import numpy as np
 
-from minibrains.doctor.encoding import Encoding, find_encoding
 from minibrains.doctor.evidence import ChannelFigures, Demonstrations
 from minibrains.doctor.network import Network
 from minibrains.errors import MinibrainsError
 from minibrains.graph.check import CheckedNode, Graph
+from minibrains.graph.encoding import Encoding, TrainedEncoding, find_encoding
 from minibrains.run.spec import RunSpec
+from nodes.learning.calibrate import read_presses
 from nodes.learning.data_set import DataSet, EpisodeInfo, load_arrow
 from nodes.learning.lessons import Eyes, EyesParts, Job, Lesson, Lessons, look
+from nodes.policies.buttons import ButtonHeadBrain
 from nodes.vision.fighters import FighterColors, FighterMask
 
 LABELLED: Final = 40
@@ -38,8 +40,8 @@ def find_trained_encoding(graph: Graph) -> Encoding | None:
     for node in _policy_nodes(graph):
         if node.header is None:
             continue
-        if "eyes" in node.header.metadata:
-            return _encoding_of_eyes(json.loads(node.header.metadata["eyes"]))
+        if isinstance(node.cls, TrainedEncoding):
+            return node.cls.trained_encoding(node.header.metadata)
         if "environment" in node.header.metadata:
             return _encoding_of_workflow(
                 json.loads(node.header.metadata["environment"])["workflow"], node
@@ -51,7 +53,8 @@ def read_demonstrations(
     name: str,
     graph: Graph,
     network: Network,
-    actions: tuple[str, ...],
+    names: tuple[str, ...],
+    corrected: Callable[[np.ndarray], np.ndarray],
     rng: np.random.Generator,
 ) -> Demonstrations:
     """Read the labels of a data set, and show some of its samples to the policy if possible.
@@ -60,7 +63,8 @@ def read_demonstrations(
         name: The user's data set.
         graph: The workflow with the policy as its region.
         network: The policy's network.
-        actions: The names of its actions.
+        names: The names of its outputs.
+        corrected: Returns logits as they are turned into probabilities.
         rng: Chooses the samples.
 
     Raises:
@@ -68,7 +72,9 @@ def read_demonstrations(
     """
     load_arrow()
     data = DataSet.named(name)
-    found = data.episodes(actions=actions)
+    targets = _targets(graph, names)
+    found = data.episodes(actions=tuple(targets))
+    choices = np.stack(list(targets.values()))
     infos: list[EpisodeInfo] = []
     for number in rng.permutation(len(found))[:LABELLED]:
         infos.append(found[number])
@@ -76,7 +82,7 @@ def read_demonstrations(
     for info in infos:
         samples = data.read(info)
         columns.append(samples.actions[samples.actionable != 0])
-    labels = np.eye(len(actions), dtype=bool)[np.concatenate(columns)]
+    labels = choices[np.concatenate(columns)]
     if not len(labels):
         raise MinibrainsError(
             f"the data set {name} has no sample in which an action has an effect; expected "
@@ -85,16 +91,29 @@ def read_demonstrations(
     eyes = _find_eyes(graph)
     if eyes is None:
         return Demonstrations(labels=labels)
-    return _shown(data, infos, labels, eyes, graph, network, rng)
+    return _shown(data, infos, labels, choices, eyes, graph, network, corrected, rng)
+
+
+def _targets(graph: Graph, names: tuple[str, ...]) -> Mapping[str, np.ndarray]:
+    """Return what a policy's outputs should be for each action of a data set: bool [outputs].
+
+    They are the actions themselves, or the buttons that CloneButtons has written into its brain.
+    """
+    for node in _policy_nodes(graph):
+        if node.header is not None and node.header.kind == ButtonHeadBrain.kind:
+            return read_presses(node.header, names)
+    return dict(zip(names, np.eye(len(names), dtype=bool), strict=True))
 
 
 def _shown(
     data: DataSet,
     infos: list[EpisodeInfo],
     labels: np.ndarray,
+    choices: np.ndarray,
     eyes: Eyes,
     graph: Graph,
     network: Network,
+    corrected: Callable[[np.ndarray], np.ndarray],
     rng: np.random.Generator,
 ) -> Demonstrations:
     """Look at some episodes as the training did, and ask the policy about them."""
@@ -108,13 +127,11 @@ def _shown(
     frames = joined.frames(rows).astype(np.float32) / np.float32(255)
     name = f"{link.node}/{link.socket}"
     inputs = {name: frames}
-    answers = network.answer(inputs)
-    taught = np.eye(labels.shape[1], dtype=bool)[joined.labels[rows]]
     return Demonstrations(
         labels=labels,
-        asked=taught,
-        logits=answers,
-        shuffled=network.answer_shuffled(inputs, rng),
+        asked=choices[joined.labels[rows]],
+        logits=corrected(network.answer(inputs)),
+        shuffled=corrected(network.answer_shuffled(inputs, rng)),
         inputs={name: ChannelFigures.of(frames)},
     )
 
@@ -136,33 +153,8 @@ def _find_eyes(graph: Graph) -> Eyes | None:
         if not issubclass(node.cls, FighterMask) or node.brain is None:
             continue
         if node.brain_sha256 == settings["fighter_colors_sha256"]:
-            return Eyes(
-                FighterColors.load(node.brain),
-                settings["turn"],
-                settings["pictures"],
-                tuple(settings["center"]),
-                tuple(settings["box"]),
-                tuple(settings["size"]),
-            )
+            return Eyes.of_settings(settings, FighterColors.load(node.brain))
     return None
-
-
-def _encoding_of_eyes(settings: Mapping[str, Any]) -> Encoding:
-    left, top, box_width, box_height = settings["box"]
-    width, height = settings["size"]
-    center: Mapping[str, Any] | None = None
-    if settings["center"]:
-        column, strip = settings["center"]
-        center = {"column": column, "strip": strip}
-    mask = {"turn": settings["turn"], "brain": settings["fighter_colors_sha256"]}
-    if not mask["brain"]:
-        del mask["brain"]
-    return {
-        "FighterMask": mask,
-        "CenterMasks": center,
-        "Crop": {"left": left, "top": top, "width": box_width, "height": box_height},
-        "Resize": {"width": width, "height": height},
-    }
 
 
 def _encoding_of_workflow(name: str, policy: CheckedNode) -> Encoding | None:
@@ -177,7 +169,7 @@ def _encoding_of_workflow(name: str, policy: CheckedNode) -> Encoding | None:
         if node.cls.__name__ == policy.cls.__name__:
             trained = graph.with_region([candidate], None)
             assert trained.region is not None
-            return find_encoding(trained, trained.region)
+            return find_encoding(trained, [link.node for link in trained.region.inputs])
     return None
 
 

@@ -2,23 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Protocol, runtime_checkable
 
+from minibrains.errors import Fault, WorkflowError
 from minibrains.graph.check import Graph
-from minibrains.graph.region import Region
 
 Encoding = Mapping[str, Mapping[str, Any] | None]
 """Settings by the type of a node: its widgets, and as "brain" the SHA-256 of its brain. None: there
 is no such node."""
 
 
-def find_encoding(graph: Graph, region: Region) -> dict[str, Mapping[str, Any] | None]:
-    """Return the settings of all nodes that the inputs of a region go through within a tick.
+@runtime_checkable
+class TrainedEncoding(Protocol):
+    """A node class whose brains say in their headers what they were trained to see."""
+
+    @classmethod
+    def trained_encoding(cls, metadata: Mapping[str, str]) -> Encoding | None:
+        """Return the encoding of a brain's training; None: its header does not say."""
+
+
+def check_encodings(graph: Graph) -> None:
+    """Check that every policy is shown what it was trained on.
+
+    Args:
+        graph: The checked graph.
+
+    Raises:
+        WorkflowError: The nodes before a policy differ from those of its training; lists how.
+    """
+    faults = list(_faults(graph))
+    if faults:
+        raise WorkflowError(faults, graph.workflow.where)
+
+
+def _faults(graph: Graph) -> Iterator[Fault]:
+    for name, node in graph.nodes.items():
+        if node.header is None or not isinstance(node.cls, TrainedEncoding):
+            continue
+        trained = node.cls.trained_encoding(node.header.metadata)
+        if trained is None:
+            continue
+        before = [edge.source for edge in graph.edges if edge.target == name]
+        differences = compare_encodings(trained, find_encoding(graph, before))
+        if differences:
+            yield Fault(
+                f"{name} was trained to see something else: {'; '.join(differences)}",
+                name,
+                expected="the nodes before it with the settings and brains of its training",
+                hint="Change them back, or train a policy for them",
+                code="custom_validation_failed",
+            )
+
+
+def find_encoding(graph: Graph, nodes: Iterable[str]) -> dict[str, Mapping[str, Any] | None]:
+    """Return the settings of nodes that feed a policy, and of all before them within a tick.
 
     Nodes that only say when others run are left out. A second node of a type is called "TYPE 2".
+
+    Args:
+        graph: The checked graph.
+        nodes: The ids of the nodes that the policy reads from.
     """
-    waiting = [link.node for link in region.inputs]
+    waiting = list(nodes)
     seen: set[str] = set()
     while waiting:
         name = waiting.pop()

@@ -1,0 +1,1 @@
+"""The policy doctor: it plays with a policy, examines it, and writes a report."""

@@ -1,0 +1,1 @@
+"""Nodes for games in which one walks through a world of tiles."""

@@ -1,0 +1,169 @@
+"""Objectives of behaviour cloning: what the outputs of a network should be for a teacher's action.
+
+An ActionObjective is for a logit for each action, a ButtonObjective for one for each button.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from minibrains.errors import MinibrainsError
+from nodes.learning.lessons import Lessons
+
+if TYPE_CHECKING:
+    import torch
+
+
+class Objective(ABC):
+    """The loss of a network's logits [n, outputs] for some samples, and whether they are right."""
+
+    @abstractmethod
+    def losses(self, logits: torch.Tensor, lessons: Lessons, rows: np.ndarray) -> torch.Tensor:
+        """Return what is minimised for each sample: float32 [n].
+
+        Args:
+            logits: float32 [n, outputs].
+            lessons: The samples.
+            rows: int64 [n]: which of them the logits are for.
+        """
+
+    @abstractmethod
+    def surprise(self, logits: torch.Tensor, lessons: Lessons, rows: np.ndarray) -> torch.Tensor:
+        """Return the cross-entropy of the teacher's answers in nats, without any weights; a sum
+        over the samples.
+        """
+
+    @abstractmethod
+    def agrees(self, logits: torch.Tensor, lessons: Lessons, rows: np.ndarray) -> torch.Tensor:
+        """Return whether the likeliest answer is the teacher's: bool [n]."""
+
+    @abstractmethod
+    def answers(self, lessons: Lessons) -> np.ndarray:
+        """Return the teacher's answers in all samples: [samples, 1 or outputs]."""
+
+
+class ActionObjective(Objective):
+    """The teacher's action, and its second best one, out of a softmax of all actions."""
+
+    def __init__(
+        self,
+        actions: tuple[str, ...],
+        importance: Mapping[str, float],
+        smoothing: float,
+        second: float,
+    ) -> None:
+        """Prepare the weights of the actions.
+
+        Args:
+            actions: Their names.
+            importance: The weights of some actions, by name; others have 1.
+            smoothing: Of the labels, 0 to 1.
+            second: The share of the loss that is about the second best action, 0 to 0.5.
+
+        Raises:
+            MinibrainsError: `importance` names an action that there is not.
+        """
+        import torch
+
+        self._weights = torch.ones(len(actions))
+        for name, weight in importance.items():
+            if name not in actions:
+                raise MinibrainsError(
+                    f"importance names {name!r}, which is no action of the data set; "
+                    f"expected some of {', '.join(actions)}"
+                )
+            self._weights[actions.index(name)] = weight
+        self._smoothing, self._second = smoothing, second
+
+    def losses(self, logits: torch.Tensor, lessons: Lessons, rows: np.ndarray) -> torch.Tensor:
+        import torch
+        from torch.nn import functional
+
+        labels = torch.from_numpy(lessons.labels[rows])
+        seconds = torch.from_numpy(lessons.seconds[rows])
+        losses = torch.zeros(len(rows))
+        for share, actions in ((1 - self._second, labels), (self._second, seconds)):
+            each = functional.cross_entropy(
+                logits,
+                actions,
+                self._weights,
+                label_smoothing=self._smoothing,
+                reduction="none",
+            )
+            losses = losses + share * each / self._weights[actions].mean()
+        return losses
+
+    def surprise(self, logits: torch.Tensor, lessons: Lessons, rows: np.ndarray) -> torch.Tensor:
+        import torch
+        from torch.nn import functional
+
+        labels = torch.from_numpy(lessons.labels[rows])
+        return functional.cross_entropy(logits, labels, reduction="sum")
+
+    def agrees(self, logits: torch.Tensor, lessons: Lessons, rows: np.ndarray) -> torch.Tensor:
+        import torch
+
+        return logits.argmax(1) == torch.from_numpy(lessons.labels[rows])
+
+    def answers(self, lessons: Lessons) -> np.ndarray:
+        return lessons.labels[:, None]
+
+
+class ButtonObjective(Objective):
+    """The buttons that the teacher holds, each on its own.
+
+    Source of the focal loss: T.-Y. Lin et al., Focal loss for dense object detection, ICCV 2017,
+        arXiv:1708.02002.
+    """
+
+    def __init__(self, presses: np.ndarray, positive_weight: float, focus: float) -> None:
+        """Prepare the targets.
+
+        Args:
+            presses: bool [actions, buttons]: the buttons that each action begins with.
+            positive_weight: How much a button that is held counts in the loss; one that is not
+                held counts 1.
+            focus: The exponent of the focal loss: how much less it counts if the network is right
+                already; 0: as much.
+        """
+        import torch
+
+        self._presses = presses
+        self._positive_weight = torch.tensor(positive_weight)
+        self._focus = focus
+
+    def losses(self, logits: torch.Tensor, lessons: Lessons, rows: np.ndarray) -> torch.Tensor:
+        from torch.nn import functional
+
+        held = self._held(lessons, rows)
+        each = functional.binary_cross_entropy_with_logits(
+            logits, held, pos_weight=self._positive_weight, reduction="none"
+        )
+        if self._focus:
+            probability = logits.sigmoid()
+            wrong = held * (1 - probability) + (1 - held) * probability
+            each = each * wrong**self._focus
+        return each.sum(1)
+
+    def surprise(self, logits: torch.Tensor, lessons: Lessons, rows: np.ndarray) -> torch.Tensor:
+        from torch.nn import functional
+
+        held = self._held(lessons, rows)
+        return functional.binary_cross_entropy_with_logits(logits, held, reduction="sum")
+
+    def agrees(self, logits: torch.Tensor, lessons: Lessons, rows: np.ndarray) -> torch.Tensor:
+        return ((logits > 0) == self._held(lessons, rows).bool()).all(1)
+
+    def answers(self, lessons: Lessons) -> np.ndarray:
+        answers: np.ndarray = self._presses[lessons.labels]
+        return answers
+
+    def _held(self, lessons: Lessons, rows: np.ndarray) -> torch.Tensor:
+        """Return 1 where the teacher holds a button: float32 [n, buttons]."""
+        import torch
+
+        return torch.from_numpy(self._presses[lessons.labels[rows]].astype(np.float32))
