@@ -4,7 +4,7 @@ and is taken out of it again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, get_origin
 
@@ -144,21 +144,26 @@ def split_state(joined: torch.Tensor, like: Any) -> Any:
     """
     columns = 0
 
-    def split(part: Any) -> Any:
+    def take(part: torch.Tensor) -> torch.Tensor:
         nonlocal columns
-        if isinstance(part, Mapping):
-            return {name: split(value) for name, value in part.items()}
-        if isinstance(part, (tuple, list)):
-            values = [split(value) for value in part]
-            if hasattr(part, "_fields"):
-                return type(part)(*values)
-            return type(part)(values)
         numbers = part[0].numel()
         taken = joined[:, columns : columns + numbers]
         columns += numbers
         return taken.reshape(len(joined), *part.shape[1:]).to(part.dtype)
 
-    return split(like)
+    return map_state(like, take)
+
+
+def map_state(state: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a state of the same form, with what `change` returns in the place of each tensor."""
+    if isinstance(state, Mapping):
+        return {name: map_state(part, change) for name, part in state.items()}
+    if isinstance(state, (tuple, list)):
+        parts = [map_state(part, change) for part in state]
+        if hasattr(state, "_fields"):
+            return type(state)(*parts)
+        return type(state)(parts)
+    return change(state)
 
 
 def _tensors_of(state: Any) -> Iterator[torch.Tensor]:

@@ -13,7 +13,13 @@ from minibrains.loading import BrainRef
 from minibrains.node import Node
 from minibrains.node_options import NodeOptions
 from minibrains.sockets import parse_spec
-from minibrains.tensor_sockets import TensorForm, batch_of_one, check_state, only_item
+from minibrains.tensor_sockets import (
+    TensorForm,
+    batch_of_one,
+    check_state,
+    map_state,
+    only_item,
+)
 from minibrains.tensors import as_array, as_tensor, torch_dtype
 from minibrains.widgets import widget
 
@@ -270,10 +276,10 @@ def _read_weights(module: nn.Module, kind: type[Brain], config: Mapping[str, Any
 
 def _derive(cls: type[TorchNode]) -> None:
     """Give the class a tick with the sockets that `forward` is annotated with,
-    and a recurrent one its reset.
+    and a recurrent one its reset and its state.
     """
     recurrent = hasattr(cls, "initial")
-    derived = ("tick", "reset") if recurrent else ("tick",)
+    derived = ("tick", "reset", "state", "load_state") if recurrent else ("tick",)
     for name in derived:
         if name in cls.__dict__:
             raise NodeClassError(
@@ -294,6 +300,8 @@ def _derive(cls: type[TorchNode]) -> None:
     cls._output_tuple = signature.return_annotation
     if recurrent:
         cls.reset = _reset  # type: ignore[method-assign]
+        cls.state = _state  # type: ignore[method-assign]
+        cls.load_state = _load_state  # type: ignore[method-assign]
 
 
 def _plain_tick() -> Any:
@@ -330,6 +338,20 @@ def _recurrent_tick() -> Any:
 def _reset(self: Any, episode: Episode) -> None:
     """Start an episode with the state of a new network."""
     self.memory = self.start_state(1)
+
+
+def _state(self: Any) -> dict[str, Any]:
+    """Return the memory as NumPy arrays, since a snapshot can hold these."""
+    state = Node.state(self)
+    state["memory"] = map_state(self.memory, lambda tensor: tensor.numpy(force=True).copy())
+    return state
+
+
+def _load_state(self: Any, state: Mapping[str, Any]) -> None:
+    import torch
+
+    Node.load_state(self, state)
+    self.memory = map_state(self.memory, lambda array: torch.tensor(array, device=self._device))
 
 
 def _describe(result: Any) -> str:

@@ -393,6 +393,13 @@ def parser() -> argparse.ArgumentParser:
     )
     policy.set_defaults(module="import_policy")
 
+    pack = commands.add_parser(
+        "pack-model", help="turn a model folder of transformers or PEFT into one brain file"
+    )
+    pack.add_argument("folder", metavar="FOLDER", help="what save_pretrained has written")
+    pack.add_argument("file", metavar="FILE", help="the brain file to write, .safetensors")
+    pack.set_defaults(module="pack_model")
+
     new = commands.add_parser("new-node", help="write a template file for a node of your own")
     new.add_argument("name", metavar="NAME", help="name of the class, like EdgeFilter")
     new.set_defaults(module="new_node")

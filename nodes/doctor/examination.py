@@ -26,7 +26,6 @@ from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import Link
 from minibrains.run.run import Run
 from minibrains.run.spec import RunSpec
-from minibrains.training.module import region
 from nodes.actions.sink import ActionTable, EmulatorSink
 from nodes.doctor.report import write_report
 from nodes.doctor.training import find_trained_encoding, read_demonstrations
@@ -63,6 +62,8 @@ class Examination:
         Raises:
             MinibrainsError: There is no such policy, or no such data set.
         """
+        from minibrains.training.module import region
+
         workflow = spec.load_workflow()
         graph = spec.check(workflow, registry)
         logits = find_logits(graph, nodes)

@@ -8,20 +8,20 @@ import re
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, get_type_hints
 
 from minibrains import Brain, Episode, MinibrainsError, Node, Pad, Variables, setting
 from minibrains.errors import BrainError
 from minibrains.values import parse_value
 
-Place = tuple[int, int]
+Position = tuple[int, int]
 """Column and row of a tile."""
 
 WALK, DIALOGUE, MENU, BATTLE, CUTSCENE = range(1, 6)
 """Values of the variable `mode`; 0 is the title."""
 COLUMNS, ROWS = 30, 18
 DIRECTIONS: Final = ("DOWN", "UP", "LEFT", "RIGHT")
-STEPS: Final[Mapping[str, Place]] = {
+STEPS: Final[Mapping[str, Position]] = {
     "DOWN": (0, 1),
     "UP": (0, -1),
     "LEFT": (-1, 0),
@@ -60,7 +60,11 @@ def read_goal(value: Mapping[str, Any]) -> Goal:
     """Read a goal from JSON. Raises ValueError, with a sentence, if it is not one."""
     if not {"talk", "until"} <= value.keys() <= {*Goal._fields}:
         raise ValueError(f"a goal has {', '.join(map(repr, value))}; expected {Goal._fields}")
-    goal = Goal(**{**value, "talk": parse_value(tuple[str, ...], value["talk"])})
+    kinds = get_type_hints(Goal)
+    fields: dict[str, Any] = {}
+    for name, found in value.items():
+        fields[name] = parse_value(kinds[name], found)
+    goal = Goal(**fields)
     if not goal.talk or goal.when not in ("", "night"):
         raise ValueError("a goal needs something to talk to, and a time that is empty or night")
     return goal
@@ -88,29 +92,58 @@ class WalkScript(Brain):
     )
 
     def check(self, where: str) -> None:
-        names = {thing for thing, _ in self.things}
+        if not all(len(thing) == 2 for thing in self.things):
+            raise BrainError(f"{where}: things are not all pairs; expected each with its area")
+        if not all(len(secret) >= 2 for secret in self.secrets):
+            raise BrainError(f"{where}: a secret has no words; expected its name and its words")
+        self._check_areas(where)
         for value in self.goals:
             try:
                 goal = read_goal(value)
             except ValueError as error:
                 raise BrainError(f"{where}: {error}") from None
-            if goal.until not in (*self.flags, *self.items):
-                raise BrainError(f"{where}: {goal.until!r} is neither a flag nor an item")
-            if goal.costs and goal.earn_in not in self.areas:
-                raise BrainError(f"{where}: there is no area {goal.earn_in!r} to earn money in")
-            for thing in goal.talk:
-                if thing not in names and not _WORD.search(thing):
-                    raise BrainError(f"{where}: there is no {thing!r} to talk to")
+            self._check_goal(where, goal)
+
+    def _check_areas(self, where: str) -> None:
+        """Raise BrainError unless everything is in an area that there is."""
+        named = {area for _, area in self.things}
+        for area, beside in self.ways.items():
+            named |= {area, *beside}
+        for rest in self.rests:
+            if rest.keys() != {"area", "x", "y"} or not isinstance(rest["area"], str):
+                raise BrainError(f"{where}: a rest has {list(rest)}; expected area, x and y")
+            named.add(rest["area"])
+        unknown = named - {*self.areas}
+        if unknown:
+            raise BrainError(f"{where}: there is no area {min(unknown)!r}")
+        if not self.ways.keys() >= {*self.areas} or not all(self.ways.values()):
+            raise BrainError(f"{where}: an area leads nowhere; expected a way for each")
+
+    def _check_goal(self, where: str, goal: Goal) -> None:
+        """Raise BrainError if a goal names what there is not."""
+        things = {thing for thing, _ in self.things}
+        secrets = {secret[0] for secret in self.secrets}
+        if goal.until not in (*self.flags, *self.items):
+            raise BrainError(f"{where}: {goal.until!r} is neither a flag nor an item")
+        if goal.costs and goal.earn_in not in self.areas:
+            raise BrainError(f"{where}: there is no area {goal.earn_in!r} to earn money in")
+        for text in (*goal.talk, goal.choose):
+            for secret, number in _WORD.findall(text):
+                if secret not in secrets or not 1 <= int(number) <= WORDS:
+                    raise BrainError(f"{where}: there is no word {number} of a secret {secret!r}")
+        for thing in goal.talk:
+            if thing not in things and not _WORD.search(thing):
+                raise BrainError(f"{where}: there is no {thing!r} to talk to")
 
 
-class Scene:
+class WorldState:
     """The variables of one tick, as the walk looks at them."""
 
     def __init__(self, variables: Mapping[str, int], script: WalkScript) -> None:
         self.variables = variables
         self.script = script
         self.mode = variables["mode"]
-        self.here: Place = (variables["x"], variables["y"])
+        self.here: Position = (variables["x"], variables["y"])
         self.facing = DIRECTIONS[variables["facing"]]
         self.area = script.areas[variables["area"]]
         self.is_night = not DAWN <= variables["clock"] < NIGHTFALL
@@ -132,7 +165,7 @@ class Scene:
 
         return _WORD.sub(word, text)
 
-    def place_of(self, thing: str) -> Place | None:
+    def place_of(self, thing: str) -> Position | None:
         """Return where a thing of this area is; None if it is not there."""
         names = [name for name, _ in self.script.things]
         number = names.index(thing) + 1
@@ -141,9 +174,9 @@ class Scene:
                 return self.variables[f"thing_x_{slot:02}"], self.variables[f"thing_y_{slot:02}"]
         return None
 
-    def exits(self) -> dict[Place, str]:
+    def exits(self) -> dict[Position, str]:
         """Return the doors of this area, with the areas that they lead to."""
-        found: dict[Place, str] = {}
+        found: dict[Position, str] = {}
         for slot in range(EXITS):
             number = self.variables[f"exit_area_{slot:02}"]
             if number < len(self.script.areas):
@@ -151,9 +184,9 @@ class Scene:
                 found[place] = self.script.areas[number]
         return found
 
-    def creatures(self) -> set[Place]:
+    def creatures(self) -> set[Position]:
         """Return the tiles of the creatures."""
-        found: set[Place] = set()
+        found: set[Position] = set()
         for slot in range(CREATURES):
             if self.variables[f"creature_kind_{slot:02}"]:
                 x, y = (
@@ -172,7 +205,7 @@ class Scene:
             rows[y] |= 1 << x
         return rows
 
-    def way_out(self, area: str) -> tuple[set[Place], str]:
+    def way_out(self, area: str) -> tuple[set[Position], str]:
         """Return the tiles from which the hero leaves for another area: doors, or an edge and its
         direction.
         """
@@ -187,32 +220,34 @@ class Scene:
         return set(), ""
 
 
-def find_path(scene: Scene, targets: set[Place], stop_beside: bool) -> str | None:
+def find_path(world: WorldState, targets: set[Position], stop_beside: bool) -> str | None:
     """Return the first direction of a shortest path, "" if the hero is there; None if there is
     none.
 
     It avoids walls, creatures and doors that are no target; hazards, unless there is no other way.
 
     Args:
-        scene: The present tick.
+        world: The present tick.
         targets: The tiles to reach.
         stop_beside: The tile before a target is enough, as for what is talked to.
     """
-    blocked = scene.blocked()
-    for x, y in scene.exits():
+    blocked = world.blocked()
+    for x, y in world.exits():
         if (x, y) not in targets:
             blocked[y] |= 1 << x
-    hazards = [scene.variables[f"hazard_{row:02}"] for row in range(ROWS)]
+    hazards = [world.variables[f"hazard_{row:02}"] for row in range(ROWS)]
     careful = [row | hazard for row, hazard in zip(blocked, hazards, strict=True)]
-    found = _search(scene.here, targets, careful, stop_beside)
+    found = _search(world.here, targets, careful, stop_beside)
     if found is None:
-        found = _search(scene.here, targets, blocked, stop_beside)
+        found = _search(world.here, targets, blocked, stop_beside)
     return found
 
 
-def _search(start: Place, targets: set[Place], blocked: list[int], stop_beside: bool) -> str | None:
+def _search(
+    start: Position, targets: set[Position], blocked: list[int], stop_beside: bool
+) -> str | None:
     """Search breadth first; see find_path."""
-    first: dict[Place, str] = {start: ""}
+    first: dict[Position, str] = {start: ""}
     queue = deque([start])
     while queue:
         place = queue.popleft()
@@ -288,42 +323,42 @@ class WalkTo(Node, category="exploring"):
 
     def tick(self, variables: Variables) -> Pad:
         try:
-            return self._pad(Scene(variables, self.brain))
+            return self._pad(WorldState(variables, self.brain))
         except KeyError as missing:
             raise MinibrainsError(
                 f"the game has no variable {missing}, which the walk needs; "
                 "expected those of Meadow with the console's overlay truth.json"
             ) from None
 
-    def _pad(self, scene: Scene) -> Pad:
+    def _pad(self, world: WorldState) -> Pad:
         if self.memory.tapped:
             self.memory.tapped = False
             return ()
-        self._next_goal(scene)
-        match scene.mode:
+        self._next_goal(world)
+        match world.mode:
             case 0:
                 return self._tap("START")
             case mode if mode == BATTLE:
-                return self._fight(scene)
+                return self._fight(world)
             case mode if mode == MENU:
                 return self._tap("B")
             case mode if mode == WALK:
-                return self._walk_on(scene)
-        return self._listen(scene)
+                return self._walk_on(world)
+        return self._listen(world)
 
     def _tap(self, button: str) -> Pad:
         """Press a button now, and release it on the next tick."""
         self.memory.tapped = True
         return (button,)
 
-    def _next_goal(self, scene: Scene) -> None:
+    def _next_goal(self, world: WorldState) -> None:
         """Find the first goal that is not reached."""
         goal = 0
-        while goal < len(self._goals) and scene.has(self._goals[goal].until):
+        while goal < len(self._goals) and world.has(self._goals[goal].until):
             goal += 1
         # what is carried can be used up: a goal that was passed is not begun again
         goal = max(goal, self.memory.goal)
-        while goal < len(self._goals) and scene.has(self._goals[goal].until):
+        while goal < len(self._goals) and world.has(self._goals[goal].until):
             goal += 1
         if goal != self.memory.goal:
             self.memory.goal = goal
@@ -331,117 +366,117 @@ class WalkTo(Node, category="exploring"):
 
     # -- dialogue and battle -----------------------------------------------------------------------
 
-    def _listen(self, scene: Scene) -> Pad:
+    def _listen(self, world: WorldState) -> Pad:
         if not self.memory.in_talk:
             self.memory.in_talk = True
             self.memory.talks += 1
-        if not scene.variables["choices"]:
+        if not world.variables["choices"]:
             return self._tap("A")
         wanted = 0
         if self.memory.goal < len(self._goals):
-            choose = scene.with_words(self._goals[self.memory.goal].choose).lower()
-            for number, option in enumerate(_options(scene.variables)):
+            choose = world.with_words(self._goals[self.memory.goal].choose).lower()
+            for number, option in enumerate(_options(world.variables)):
                 if option.lower() == choose:
                     wanted = number
-        return self._choose(scene, wanted)
+        return self._choose(world, wanted)
 
-    def _choose(self, scene: Scene, wanted: int) -> Pad:
-        if scene.variables["choice"] == wanted:
+    def _choose(self, world: WorldState, wanted: int) -> Pad:
+        if world.variables["choice"] == wanted:
             return self._tap("A")
         return self._tap("DOWN")
 
-    def _fight(self, scene: Scene) -> Pad:
-        if not scene.variables["choices"]:
+    def _fight(self, world: WorldState) -> Pad:
+        if not world.variables["choices"]:
             return self._tap("A")
-        kind = self.brain.creatures[scene.variables["enemy"] - 1]
-        is_hurt = scene.variables["hp"] <= HURT
+        kind = self.brain.creatures[world.variables["enemy"] - 1]
+        is_hurt = world.variables["hp"] <= HURT
         kept = 0 if kind in self.brain.keepers else KEPT_POTIONS
-        if is_hurt and scene.variables["item_potion"] > kept:
-            return self._choose(scene, POTION)
+        if is_hurt and world.variables["item_potion"] > kept:
+            return self._choose(world, POTION)
         if is_hurt and kind not in self.brain.keepers:
-            return self._choose(scene, FLEE)
-        return self._choose(scene, ATTACK)
+            return self._choose(world, FLEE)
+        return self._choose(world, ATTACK)
 
     # -- walking -----------------------------------------------------------------------------------
 
-    def _walk_on(self, scene: Scene) -> Pad:
+    def _walk_on(self, world: WorldState) -> Pad:
         """Hold on to a direction until the hero or a creature is on another tile: a step takes
         several ticks.
         """
         self.memory.in_talk = False
-        health = scene.variables["hp"]
-        moment = (scene.area, scene.here, health, sorted(scene.creatures()), self.memory.goal)
+        health = world.variables["hp"]
+        moment = (world.area, world.here, health, sorted(world.creatures()), self.memory.goal)
         if moment != self.memory.moment or not self.memory.way:
             self.memory.moment = moment
-            self.memory.way = self._walk(scene)
+            self.memory.way = self._walk(world)
             if self.memory.tapped:
                 way, self.memory.way = self.memory.way, ()
                 return way
         return self.memory.way
 
-    def _walk(self, scene: Scene) -> Pad:
-        rest = self._rest(scene)
+    def _walk(self, world: WorldState) -> Pad:
+        rest = self._rest(world)
         if rest is not None:
             return rest
         if self.memory.goal == len(self._goals):
             return ()
         goal = self._goals[self.memory.goal]
-        if scene.variables["money"] < goal.costs:
-            return self._hunt(scene, goal.earn_in)
-        thing = scene.with_words(goal.talk[self.memory.talks % len(goal.talk)])
+        if world.variables["money"] < goal.costs:
+            return self._hunt(world, goal.earn_in)
+        thing = world.with_words(goal.talk[self.memory.talks % len(goal.talk)])
         area = next(area for name, area in self.brain.things if name == thing)
-        if scene.area != area:
-            return self._leave(scene, area)
-        place = scene.place_of(thing)
+        if world.area != area:
+            return self._leave(world, area)
+        place = world.place_of(thing)
         if place is None:
             return ()
-        direction = find_path(scene, {place}, stop_beside=True)
+        direction = find_path(world, {place}, stop_beside=True)
         if direction:
             return (direction,)
-        if direction is None or (goal.when == "night" and not scene.is_night):
+        if direction is None or (goal.when == "night" and not world.is_night):
             return ()
-        facing = _direction_to(scene.here, {place})
-        return self._tap("A") if scene.facing == facing else self._tap(facing)
+        facing = _direction_to(world.here, {place})
+        return self._tap("A") if world.facing == facing else self._tap(facing)
 
-    def _hunt(self, scene: Scene, area: str) -> Pad:
+    def _hunt(self, world: WorldState, area: str) -> Pad:
         """Fight the creatures of an area; when there are none left, more have come once it was
         away.
         """
-        if scene.area != area:
-            return self._leave(scene, area)
-        prey = scene.creatures()
-        direction = find_path(scene, prey, stop_beside=True)
+        if world.area != area:
+            return self._leave(world, area)
+        prey = world.creatures()
+        direction = find_path(world, prey, stop_beside=True)
         if direction is None:
-            return self._leave(scene, self.brain.ways[area][0])
-        return (direction or _direction_to(scene.here, prey),)
+            return self._leave(world, self.brain.ways[area][0])
+        return (direction or _direction_to(world.here, prey),)
 
-    def _leave(self, scene: Scene, target: str) -> Pad:
+    def _leave(self, world: WorldState, target: str) -> Pad:
         """Walk towards another area."""
-        area = next_area(self.brain, scene.area, target)
+        area = next_area(self.brain, world.area, target)
         if area is None:
             return ()
-        places, direction = scene.way_out(area)
-        if direction and scene.here in places:
+        places, direction = world.way_out(area)
+        if direction and world.here in places:
             return (direction,)
-        way = find_path(scene, places, stop_beside=False)
+        way = find_path(world, places, stop_beside=False)
         return (way,) if way else ()
 
-    def _rest(self, scene: Scene) -> Pad | None:
+    def _rest(self, world: WorldState) -> Pad | None:
         """Walk to the nearest place that restores health, if the hero needs it; None if not."""
-        health, most = scene.variables["hp"], scene.variables["max_hp"]
+        health, most = world.variables["hp"], world.variables["max_hp"]
         if health == most:
             self.memory.resting = False
         if health <= HURT:
             self.memory.resting = True
         if not self.memory.resting:
             return None
-        area = next(self._areas_to_rest(scene.area), None)
+        area = next(self._areas_to_rest(world.area), None)
         if area is None:
             return None
-        if area != scene.area:
-            return self._leave(scene, area)
+        if area != world.area:
+            return self._leave(world, area)
         places = {(rest["x"], rest["y"]) for rest in self.brain.rests if rest["area"] == area}
-        way = find_path(scene, places, stop_beside=False)  # type: ignore[arg-type]
+        way = find_path(world, places, stop_beside=False)  # type: ignore[arg-type]
         return (way,) if way else None
 
     def _areas_to_rest(self, here: str) -> Iterator[str]:
@@ -459,7 +494,7 @@ class WalkTo(Node, category="exploring"):
                     queue.append(beside)
 
 
-def _direction_to(here: Place, places: set[Place]) -> str:
+def _direction_to(here: Position, places: set[Position]) -> str:
     """Return the direction of one of the places, which is the next tile."""
     for direction, (dx, dy) in STEPS.items():
         if (here[0] + dx, here[1] + dy) in places:

@@ -33,6 +33,11 @@ NOTHING: Final[tuple[Any, ...]] = (None, False, (), [], {}, "none")
 PEFT_RANK: Final = 8
 PEFT_ALPHA: Final = 8
 """PEFT's default of `lora_alpha`."""
+LANGUAGE_LAYERS: Final = (
+    r"^(?!.*(visual|vision)).*\.(q_proj|k_proj|v_proj|o_proj|gate_proj|up_proj|down_proj)$"
+)
+"""The layers that a new adapter changes, for PEFT: the seven projections of each layer of the
+language model, and nothing of what sees."""
 NAME: Final = re.compile(r"\w+(\.\w+)*")
 TENSOR: Final = re.compile(r"base_model\.model\.(?P<module>.+)\.lora_(?P<half>[AB])\.weight")
 
@@ -176,6 +181,20 @@ class Adapter(NamedTuple):
 
 AdapterLink = Annotated[Adapter, Socket("adapter", "sha256[base_sha256]")]
 """An adapter for whichever model the LoRALoader's brain was made for."""
+
+
+OwnAdapter = Annotated[Adapter, Socket("adapter", "sha256[brain]")]
+"""An adapter that was made for the node's own brain."""
+
+
+def check_base(model: BrainRef, adapter: Adapter) -> None:
+    """Raise BrainError if an adapter is for another model; names both."""
+    if adapter.base_sha256 != model.sha256:
+        raise BrainError(
+            f"{adapter.ref.file} is an adapter for the model {adapter.base!r} "
+            f"({adapter.base_sha256[:12]}), and this one is {title_of(model)!r} "
+            f"({model.sha256[:12]})"
+        )
 
 
 class LoRALoader(Node, category="language"):

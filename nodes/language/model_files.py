@@ -63,6 +63,8 @@ class Family(NamedTuple):
     sizes: Mapping[str, str]
     """Size in the configuration -> where to count it: the parts below a name that ends in a dot, or
     the rows of a tensor."""
+    eyes: str
+    """The name of the module that gives out the picture's tokens."""
     asked_by: type[Pretrained] = Pretrained
     """The class that asks it: by transformers' own calls, or a subclass that computes the same in
     less time."""
@@ -80,6 +82,7 @@ FAMILIES: Final = {
             "vision_config.depth": "model.visual.blocks.",
             "vision_config.num_position_embeddings": "model.visual.pos_embed.weight",
         },
+        "model.visual",
         FastQwen3VL,
     ),
     "idefics3": Family(
@@ -90,6 +93,7 @@ FAMILIES: Final = {
             "text_config.vocab_size": "model.text_model.embed_tokens.weight",
             "vision_config.num_hidden_layers": "model.vision_model.encoder.layers.",
         },
+        "model.connector",
     ),
 }
 """`model_type` of a configuration -> the family."""

@@ -223,6 +223,5 @@ def _normalize(module: Any, hidden: torch.Tensor) -> torch.Tensor:
     """Normalise in one call from Python, where transformers makes six."""
     import torch
 
-    return torch.nn.functional.rms_norm(
-        hidden, module.weight.shape, module.weight, module.variance_epsilon
-    )
+    weight = module.weight.to(hidden.dtype)  # in training, autocast gives out bf16
+    return torch.nn.functional.rms_norm(hidden, weight.shape, weight, module.variance_epsilon)

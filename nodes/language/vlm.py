@@ -9,7 +9,6 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 from minibrains import (
     ABSENT,
     Absent,
-    BrainError,
     ColorFrame,
     Host,
     MinibrainsError,
@@ -22,11 +21,9 @@ from minibrains import (
 from minibrains.loading import BrainRef
 from minibrains.torch_node import compute_on_one_thread
 from nodes.language.asking import Pretrained
-from nodes.language.lora import Adapter, merged
-from nodes.language.pretrained import VLMBrain, load_pretrained, title_of
+from nodes.language.lora import Adapter, OwnAdapter, check_base, merged
+from nodes.language.pretrained import VLMBrain, load_pretrained
 
-OwnAdapter = Annotated[Adapter, Socket("adapter", "sha256[brain]")]
-"""An adapter that was made for the node's own brain."""
 Probabilities = Annotated[Mapping[str, float], Socket("probabilities")]
 """The probability of each answer, 0 to 1; they sum to 1."""
 
@@ -47,6 +44,7 @@ class Answer(NamedTuple):
     tokens: Number
     confidence: Number | Absent
     probabilities: Probabilities | Absent
+    second: Text | Absent = ABSENT
 
 
 class VLMStrategist(
@@ -62,6 +60,7 @@ class VLMStrategist(
     tokens:    the number of tokens of picture and prompt
     confidence:     of the chosen answer, 0 to 1; only when choosing
     probabilities:  of all answers it could choose from; only when choosing
+    second:         the second most probable answer; only when choosing, from two answers on
     "choose" takes one pass through the model; "generate" takes one more for each token, always the
     most probable one. With `"on_error": "fallback"` a run goes on when it fails or exceeds its
     `"timeout"`: the answer is then an empty text.
@@ -111,8 +110,9 @@ class VLMStrategist(
                 shares = dict(
                     zip(self.brain.answers, torch.softmax(logits, 0).tolist(), strict=True)
                 )
-                best = max(shares, key=shares.__getitem__)
-                return Answer(best, asked, shares[best], shares)
+                best, *others = sorted(shares, key=shares.__getitem__, reverse=True)
+                second = others[0] if others else ABSENT
+                return Answer(best, asked, shares[best], shares, second)
             tokens = model.generate(**inputs, **GREEDY, max_new_tokens=self.most)[0, asked:]
             return Answer(
                 self._plain.processor.decode(tokens, skip_special_tokens=True),
@@ -129,12 +129,7 @@ class VLMStrategist(
         if not adapters:
             return self._plain.model
         for adapter in adapters:
-            if adapter.base_sha256 != self._ref.sha256:
-                mine, its = title_of(self._ref), f"{adapter.base!r} ({adapter.base_sha256[:12]})"
-                raise BrainError(
-                    f"{adapter.ref.file} is an adapter for the model {its}, "
-                    f"and this one is {mine!r} ({self._ref.sha256[:12]})"
-                )
+            check_base(self._ref, adapter)
         refs = [(adapter.ref, adapter.weight) for adapter in adapters]
         ref = replace(self._ref, adapters=tuple(refs))
         return self._host.load(ref, "nodes.language.lora", self._merged)

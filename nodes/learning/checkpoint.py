@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from minibrains import Node
 from minibrains.errors import MinibrainsError
 from minibrains.files import is_plain_name
 
@@ -99,4 +101,60 @@ def resume(path: Path, load: Callable[[bytes], None]) -> None:
         raise MinibrainsError(
             f"{path} cannot be read, so the training cannot go on: {error}; "
             "choose another name, or remove its folder"
+        ) from None
+
+
+def settings_of(node: Node, free: Collection[str]) -> dict[str, Any]:
+    """Return the widgets of a trainer on which the course of its training depends, as in JSON.
+
+    Args:
+        node: The trainer.
+        free: The names of widgets on which it does not depend.
+    """
+    settings: dict[str, Any] = {}
+    for name in sorted(node.schema.widgets.keys() - set(free)):
+        value = getattr(node, name)
+        if isinstance(value, Mapping):
+            value = dict(value)
+        settings[name] = json.loads(json.dumps(value))
+    return settings
+
+
+def check_same(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Compare what a training depended on with what it depends on now.
+
+    Raises MinibrainsError if they differ, because it would not be the same training.
+    """
+    for name, value in now.items():
+        if before.get(name) != value:
+            raise MinibrainsError(
+                f"another training has this name: its {name} is {_short(before.get(name))}, "
+                f"and here it is {_short(value)}; choose another name, or remove its folder"
+            )
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True)
+    if len(text) > 80:
+        return text[:80] + "…"
+    return text
+
+
+@contextmanager
+def writing(folder: Path, saved: int) -> Iterator[None]:
+    """Turn an OSError of what is written inside into a MinibrainsError.
+
+    Args:
+        folder: The folder of the training.
+        saved: The step of the last checkpoint; -1: there is none.
+    """
+    try:
+        yield
+    except OSError as error:
+        last = "there is no checkpoint yet"
+        if saved >= 0:
+            last = f"the checkpoint of step {saved} is good"
+        raise MinibrainsError(
+            f"{folder} cannot be written: {error.strerror or error}; {last}; "
+            "make room, then run the workflow again, and the training goes on"
         ) from None

@@ -4,7 +4,6 @@ pictures. ClonePolicy trains one that chooses actions.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -27,7 +26,13 @@ from minibrains.brain_file import hash_file
 from minibrains.files import find_inside, home, write_atomic
 from minibrains.torch_node import compute_on_one_thread
 from nodes.learning import curves
-from nodes.learning.checkpoint import RESUME, check_training_name, resume
+from nodes.learning.checkpoint import (
+    RESUME,
+    check_training_name,
+    resume,
+    settings_of,
+    writing,
+)
 from nodes.learning.data_set import DataSet, EpisodeInfo, load_arrow
 from nodes.learning.lessons import (
     Eyes,
@@ -37,7 +42,7 @@ from nodes.learning.lessons import (
     LessonFiles,
     Lessons,
     hash_data,
-    hash_states,
+    lineage,
     look,
     split,
 )
@@ -316,10 +321,10 @@ class Cloning(Register, abstract=True, category="learning", collects=True, termi
         packed = None
         if self._trainer is not None:
             packed = self._trainer.pack(self._about)
-        return {"now": self.now, "looked": len(self._lessons), "packed": packed}
+        return {"now": tuple(self.now), "looked": len(self._lessons), "packed": packed}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        self.now = state["now"]
+        self.now = Learning(*state["now"])
         for info in self._episodes[state["looked"] :]:
             self._lessons.pop(info.key, None)
         self._trainer = None
@@ -341,11 +346,7 @@ class Cloning(Register, abstract=True, category="learning", collects=True, termi
             "eyes_sha256": self._eyes.digest,
             "start_sha256": self._start_sha256(),
         }
-        for name in sorted(self.schema.widgets.keys() - _FREE):
-            value = getattr(self, name)
-            if isinstance(value, Mapping):
-                value = dict(value)
-            self._about[name] = json.loads(json.dumps(value))
+        self._about |= settings_of(self, _FREE)
         training, self._validation = split(infos, self.validation, self.seed)
         self._training = training[: self.matches or None]
 
@@ -490,10 +491,7 @@ class Cloning(Register, abstract=True, category="learning", collects=True, termi
             path = self._folder / f"not-finite-{error.step:06d}.npz"
             self._write(error.save, path)
             self._trainer = None  # there is nothing good to keep
-            raise MinibrainsError(
-                f"{error}, expected a number; its batch is in {path}; "
-                "lower the rate, and remove or keep the checkpoints before it"
-            ) from None
+            raise error.kept_in(path) from None
         step = trainer.step
         for name in ("loss", "agreement", "rate"):
             self._events.add(f"training/{name}", trainer.curves[name][-1], step)
@@ -536,26 +534,18 @@ class Cloning(Register, abstract=True, category="learning", collects=True, termi
         licensed: dict[str, str] = {}
         if self.license:
             licensed["license"] = self.license
-        workflow = self._host.workflow
-        samples = len(trainer.training), len(trainer.validation)
+        origin = lineage(
+            self._host.workflow,
+            self._data,
+            self._episodes,
+            self._about["data_sha256"],
+            count_labels(trainer.training.labels, self._actions),
+            (len(trainer.training), len(trainer.validation)),
+        )
         return self._write(  # type: ignore[no-any-return]
             brain.save,
             path,
             title=self.title or self.name,
-            made_by=workflow.command or f"python -m server run {workflow.name}",
-            workflow=workflow.name,
-            workflow_sha256=workflow.sha256,
-            data={
-                "name": self.data,
-                "sha256": self._about["data_sha256"],
-                "game": self._episodes[0].game,
-                "rom_sha1": self._episodes[0].rom_sha1,
-                "episodes": len(self._episodes),
-                "samples": samples[0],
-                "validation_samples": samples[1],
-                "labels": count_labels(trainer.training.labels, self._actions),
-            },
-            states=hash_states(self._episodes),
             eyes={
                 "fighter_colors_sha256": parents[0] if self.brain.ref is not None else "",
                 "turn": self.turn,
@@ -566,6 +556,7 @@ class Cloning(Register, abstract=True, category="learning", collects=True, termi
             },
             parents=parents,
             metrics=metrics,
+            **origin,
             **self._metadata(),
             **licensed,
         )
@@ -585,16 +576,11 @@ class Cloning(Register, abstract=True, category="learning", collects=True, termi
         Raises MinibrainsError if the disk is full, or otherwise refuses it.
         """
         try:
-            return write(*arguments, **named)
-        except OSError as error:
+            with writing(self._folder, self._saved):
+                return write(*arguments, **named)
+        except MinibrainsError:
             self._trainer = None  # so that it is not tried again
-            last = "there is no checkpoint yet"
-            if self._saved >= 0:
-                last = f"the checkpoint of step {self._saved} is good"
-            raise MinibrainsError(
-                f"{self._folder} cannot be written: {error.strerror or error}; {last}; "
-                "make room, then run the workflow again, and the training goes on"
-            ) from None
+            raise
 
     def _show(self, trainer: Trainer, validated: bool) -> None:
         """Deliver the figures of the last step, and those of a new validation."""

@@ -15,6 +15,7 @@ from minibrains import Episode
 from minibrains.brain_file import hash_file
 from minibrains.errors import DataError
 from minibrains.files import write_atomic
+from minibrains.host import WorkflowInfo
 from nodes.learning.data_set import NONE, DataSet, EpisodeInfo, EpisodeSamples
 from nodes.vision.fighters import CenterMasks, FighterColors, FighterMask
 from nodes.vision.frames import Crop, Resize
@@ -157,7 +158,7 @@ def look(job: Job) -> Lesson:
         kept = np.flatnonzero(samples.actionable == 1)
     targets = np.empty((len(samples), len(job.targets)), np.float32)
     for column, name in enumerate(job.targets):
-        targets[:, column] = _target(samples, name)
+        targets[:, column] = target(samples, name)
     seconds = np.where(samples.seconds == NONE, samples.actions, samples.seconds)
     return Lesson(
         [pictures[row] for row in kept], samples.actions[kept], seconds[kept], targets[kept]
@@ -195,8 +196,11 @@ def _parts(samples: EpisodeSamples, row: int, eyes: Eyes) -> list[np.ndarray]:
     return np.split(stored, eyes.pictures)
 
 
-def _target(samples: EpisodeSamples, name: str) -> np.ndarray:
-    """Return the values of a variable, or of `a-b`: the distance of two. Raises DataError."""
+def target(samples: EpisodeSamples, name: str) -> np.ndarray:
+    """Return the values of a variable, or of `a-b`: the distance of two; float64 [samples].
+
+    Raises DataError if there is no such variable.
+    """
     columns: list[np.ndarray] = []
     for variable in name.split("-"):
         if variable not in samples.info.features:
@@ -316,6 +320,42 @@ def hash_states(infos: Sequence[EpisodeInfo]) -> Mapping[str, Any]:
     """
     states = sorted({info.state_sha256 for info in infos})
     return {"count": len(states), "sha256": hashlib.sha256("".join(states).encode()).hexdigest()}
+
+
+def lineage(
+    workflow: WorkflowInfo,
+    data: DataSet,
+    infos: Sequence[EpisodeInfo],
+    sha256: str,
+    labels: Mapping[str, int],
+    samples: tuple[int, int],
+) -> dict[str, Any]:
+    """Return metadata for the header of a brain that was learned from a data set.
+
+    Args:
+        workflow: The workflow that trained it.
+        data: The data set.
+        infos: Its episodes, at least one.
+        sha256: The result of `hash_data`.
+        labels: Number of samples of each action, by name.
+        samples: The number of samples to learn from, and to validate with.
+    """
+    return {
+        "made_by": workflow.command or f"python -m server run {workflow.name}",
+        "workflow": workflow.name,
+        "workflow_sha256": workflow.sha256,
+        "data": {
+            "name": data.folder.name,
+            "sha256": sha256,
+            "game": infos[0].game,
+            "rom_sha1": infos[0].rom_sha1,
+            "episodes": len(infos),
+            "samples": samples[0],
+            "validation_samples": samples[1],
+            "labels": labels,
+        },
+        "states": hash_states(infos),
+    }
 
 
 def split(

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from minibrains.errors import DataError, MinibrainsError
-from nodes.learning.checkpoint import load_optimizer, optimizer_tensors, pack, unpack
+from nodes.learning.checkpoint import (
+    check_same,
+    load_optimizer,
+    optimizer_tensors,
+    pack,
+    unpack,
+)
 from nodes.learning.lessons import Lessons
 from nodes.learning.objectives import Objective
 from nodes.learning.replay import PrioritizedReplay
@@ -152,7 +158,13 @@ class Trainer:
             losses = losses + config.auxiliary_weight * away.mean(1)
         loss = (shares * losses).mean()
         if not torch.isfinite(loss):
-            raise NotFiniteError(self.step + 1, loss.item(), rows, self.training)
+            batch = {
+                "rows": rows,
+                "frames": self.training.frames(rows),
+                "labels": self.training.labels[rows],
+                "targets": self.training.targets[rows],
+            }
+            raise NotFiniteError(self.step + 1, loss.item(), batch)
 
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
@@ -294,12 +306,7 @@ class Trainer:
             before = json.loads(metadata["about"])
         except KeyError as error:
             raise ValueError(str(error)) from None
-        for name, value in about.items():
-            if before.get(name) != value:
-                raise MinibrainsError(
-                    f"another training has this name: its {name} is {_short(before.get(name))}, "
-                    f"and here it is {_short(value)}; choose another name, or remove its folder"
-                )
+        check_same(before, about)
         self.net.load_state_dict(parts["net"])
         self.auxiliary.load_state_dict(parts.get("auxiliary", {}))
         self.best = parts.get("best", {})
@@ -316,22 +323,22 @@ class Trainer:
 class NotFiniteError(MinibrainsError):
     """A loss is no number."""
 
-    def __init__(self, step: int, loss: float, rows: np.ndarray, lessons: Lessons) -> None:
-        """Remember the batch."""
+    def __init__(self, step: int, loss: float, batch: Mapping[str, np.ndarray]) -> None:
+        """Remember the batch: arrays by name."""
         super().__init__(f"the loss of step {step} is {loss}")
         self.step = step
-        self.rows = rows
-        self.lessons = lessons
+        self.batch = batch
 
     def save(self, path: Path) -> None:
         """Write the batch into a file that `numpy.load` reads. Raises OSError."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        np.savez_compressed(
-            path,
-            rows=self.rows,
-            frames=self.lessons.frames(self.rows),
-            labels=self.lessons.labels[self.rows],
-            targets=self.lessons.targets[self.rows],
+        np.savez_compressed(path, **self.batch)  # type: ignore[arg-type]  # none is a bool
+
+    def kept_in(self, path: Path) -> MinibrainsError:
+        """Return the error for people, after `save`."""
+        return MinibrainsError(
+            f"{self}, expected a number; its batch is in {path}; "
+            "lower the rate, and remove or keep the checkpoints before it"
         )
 
 
@@ -379,10 +386,3 @@ def _as_tensors(curves: Mapping[str, Sequence[float]]) -> dict[str, torch.Tensor
     import torch
 
     return {name: torch.tensor(values, dtype=torch.float64) for name, values in curves.items()}
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, sort_keys=True)
-    if len(text) > 80:
-        return text[:80] + "…"
-    return text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, NamedTuple, Union
+from typing import Annotated, Final, NamedTuple, Union
 
 import numpy as np
 
@@ -268,3 +268,32 @@ class RecentFrames(Node, category="vision"):
         newest = self.next - 1
         pictures = [self.ring[(newest - tap) % depth] for tap in self.taps]
         return Recent(np.concatenate(pictures))
+
+
+TemporalFrame = Annotated[np.ndarray, Socket("frame", "u8[colored w 3]")]
+_TIMES: Final = 3
+"""Number of moments in a TemporalColor: one for each colour of a picture."""
+
+
+class TemporalColor(Node, category="vision"):
+    """Show three moments in one picture, by their colours: for a model that sees colours, but has
+    no memory.
+
+    stacked:  uint8 [3 * h, w, c], three pictures one below the other, oldest first, as RecentFrames
+              delivers them
+    Out:      uint8 [c * h, w, 3], for each channel a picture in which the oldest moment is blue,
+              the second green and the newest red: what stands still is white, and what moves has a
+              trail
+    Raises MinibrainsError if the rows cannot be divided by three.
+    """
+
+    def tick(self, stacked: StackedFrame) -> TemporalFrame:
+        height, rest = divmod(len(stacked), _TIMES)
+        if rest:
+            raise MinibrainsError(
+                f"got {len(stacked)} rows; expected three pictures of equal height, one below the "
+                "other: give RecentFrames three taps"
+            )
+        newest_last = stacked.reshape(_TIMES, height, *stacked.shape[1:])
+        by_channel = newest_last[::-1].transpose(3, 1, 2, 0)
+        return np.ascontiguousarray(by_channel).reshape(-1, stacked.shape[1], _TIMES)

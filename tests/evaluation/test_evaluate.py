@@ -579,7 +579,8 @@ def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The ledger of a copy of Duel, which takes the place of the shipped one."""
     monkeypatch.setenv("MINIBRAINS_HOME", str(tmp_path / "home"))
     own = tmp_path / "home" / "games" / "Duel-Genesis"
-    shutil.copytree(bundled_dir("games") / "Duel-Genesis", own)
+    without = shutil.ignore_patterns("held_back.jsonl")
+    shutil.copytree(bundled_dir("games") / "Duel-Genesis", own, ignore=without)
     return own / "held_back.jsonl"
 
 

@@ -27,13 +27,20 @@ from games.source.meadow.cartridge import (
     Cartridge,
 )
 from games.source.meadow.make_published import read_table
-from games.source.meadow.make_world import SIDES, World, WorldError, broken_text, read_map, source
+from games.source.meadow.make_world import (
+    SIDES,
+    WorldError,
+    WorldMap,
+    broken_text,
+    read_map,
+    source,
+)
 from minibrains import Episode
 from minibrains.files import bundled_dir
 from nodes.exploring.walking import WalkScript, WalkTo
 
 SOURCE = bundled_dir("games") / "source/meadow"
-WORLD = World(SOURCE / "worlds/meadow")
+WORLD = WorldMap(SOURCE / "worlds/meadow")
 PRESSED = ("UP", "DOWN", "LEFT", "RIGHT", "A", "B", "START", "SELECT")
 MOVES = {"DOWN": (0, 1), "UP": (0, -1), "LEFT": (-1, 0), "RIGHT": (1, 0)}
 NOWHERE = 255
@@ -379,7 +386,7 @@ def test_a_mistake_in_a_world_is_told(
             text = text.replace(before, after, 1)
         (tmp_path / path.relative_to(folder)).write_text(text)
     with pytest.raises(WorldError, match=sentence):
-        source(World(tmp_path))
+        source(WorldMap(tmp_path))
 
 
 def test_every_flag_that_a_rule_asks_for_can_be_set() -> None:

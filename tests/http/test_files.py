@@ -296,8 +296,10 @@ def test_brains_are_listed_read_and_uploaded(server: Server) -> None:
         refused = await client.get(f"{histogram}x", 400)
         assert "there is no tensor" in refused["error"]["message"]
         learned = await client.get("/brains/policy_head/duel.safetensors")
+        # its own predecessor is not shipped
         assert [parent["file"] for parent in learned["lineage"]] == [
-            "fighter_colors/duel.safetensors"
+            "fighter_colors/duel.safetensors",
+            None,
         ]
         async with client.page() as page:
             first = await client.ask(

@@ -19,8 +19,8 @@ from nodes.control import flow, rules
 from nodes.doctor import policy_doctor
 from nodes.exploring import walking as exploring
 from nodes.fighting import features, fighters, rounds, simple, strategist
-from nodes.language import lora, pretrained, prompt, reply, vlm
-from nodes.learning import agreement, calibrate, colors, dagger, ppo, reader, writer
+from nodes.language import lora, merging, pretrained, prompt, reply, vlm
+from nodes.learning import agreement, calibrate, colors, dagger, ppo, reader, train_vlm, writer
 from nodes.policies import baselines, buttons, memory, network, vector
 from nodes.recording import decision_log, output
 from nodes.rewards import fight as fight_rewards
@@ -28,7 +28,7 @@ from nodes.rewards import general
 from nodes.rewards import sum as reward_sum
 from nodes.vision import fighters as fighters_seen
 from nodes.vision import frames, overlay, tiles
-from tests.support import data_sets, fights, meadow, walking
+from tests.support import data_sets, fights, meadow, tiny_vlm, walking
 
 MODELS = bundled_dir("models")
 RANDOM = np.random.default_rng(7)
@@ -178,6 +178,29 @@ def _reader() -> Node:
     return reader.SampleReader(name=fights.NAME, pictures=3, brain=data_sets.TABLE)
 
 
+def _train_vlm() -> Node:
+    """A node that trains a model on a data set, both of which are written into $MINIBRAINS_HOME."""
+    tiny_vlm.write_pictures(2)
+    settings = {**tiny_vlm.LEARNING, "checkpoint": 1, "epochs": 8}
+    model = tiny_vlm.save_model(home() / "tiny.safetensors")
+    return train_vlm.TrainVLM(brain=model, **settings)
+
+
+def _train_lora() -> Node:
+    """A node that adapts a model to a data set, both of which are written into $MINIBRAINS_HOME."""
+    tiny_vlm.write_pictures(2)
+    settings = {**tiny_vlm.LEARNING, "checkpoint": 1, "epochs": 8}
+    model = tiny_vlm.save_model(home() / "tiny.safetensors")
+    return train_vlm.TrainLoRA(brain=model, **settings)
+
+
+def _adapter() -> lora.Adapter:
+    """A link from a LoRALoader with the shipped adapter."""
+    return lora.LoRALoader(
+        brain=_brain(lora.LoraAdapter, "lora_adapter/sf2-untrained.safetensors")
+    ).tick()
+
+
 ACTIONS = [3, None, 4, 0, None, 5, 1, None, None, 2]
 CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     "ActionParser": (
@@ -306,6 +329,12 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         _ticks(frame=FIGHTERS[:4], variables=CHARACTERS),
     ),
     "Log": (output.Log, _ticks(value=[1, 2.5, "text", GREY[0], {"hp": 3}, (1, 2)])),
+    "MergeLoRA": (
+        lambda: merging.MergeLoRA(
+            name="merged", brain=_brain(pretrained.VLMBrain, "vlm/sf2-untrained.safetensors")
+        ),
+        _ticks(adapters=[[_adapter()], [_adapter()]]),
+    ),
     "MixedAction": (
         mixing.MixedAction,
         _ticks(student=[1, None, 2, 3, None], teacher=[4, None, 5, None, 6]),
@@ -412,12 +441,18 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     "SwapSides": (features.SwapSides, _ticks(variables=MOMENTS)),
     "Switch": (flow.Switch, _ticks(flag=[True, False], yes=[1, 2], no=[3, 4])),
     "TileTokenizer": (lambda: tiles.TileTokenizer(brain=CODEBOOK), _ticks(frame=TILED)),
+    "TemporalColor": (
+        frames.TemporalColor,
+        _ticks(stacked=[frame[:, :, :2] for frame in FRAMES[:3]]),
+    ),
     "TimePenalty": (general.TimePenalty, [{}] * 3),
     "ToPicture": (
         frames.ToPicture,
         _ticks(frame=[*FRAMES, GREY[0][:, :, 0], FRAMES[1].transpose(2, 0, 1)]),
     ),
+    "TrainLoRA": (_train_lora, [{}] * 2),
     "TrainPPO": (_ppo, [{}] * 3),
+    "TrainVLM": (_train_vlm, [{}] * 2),
     "Variable": (
         lambda: flow.Variable(name="lives"),
         _ticks(variables=[{"lives": 3}, {"lives": 2}]),

@@ -61,4 +61,4 @@ def test_a_script_of_the_page_on_pictures(name: str, tmp_path: Path) -> None:
 def test_all_scripts_were_found() -> None:
     scripts = ["look.py", "several.py", "with_sb3.py", "with_sac.py", "own_loop.py"]
     assert list(ENVIRONMENT) == scripts
-    assert list(TRAINING) == ["remember.py"]
+    assert list(TRAINING) == ["remember.py", "play_buttons.py"]

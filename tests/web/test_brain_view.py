@@ -22,9 +22,9 @@ def test_a_brain_is_looked_into_with_the_keyboard_alone(
         dialog = page.page.locator("dialog")
         facts = dialog.locator(".facts")
         expect(dialog.get_by_role("heading").first).to_have_text(
-            "Duel: a scripted teacher, from pixels"
+            "Duel: a network that sees numbers, from pixels"
         )
-        for text in ("policy_head, version 1", "MIT", "duel_clone", "validation agreement 0.9"):
+        for text in ("policy_head, version 1", "MIT", "duel_clone", "validation agreement 0.8"):
             expect(facts).to_contain_text(text)
         row = dialog.locator("tr", has_text="convolution0.weight")
         expect(row).to_contain_text("f1648 × 6 × 4 × 4")

@@ -10,10 +10,10 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from games.source.meadow.make_world import SIDES, World
+from games.source.meadow.make_world import SIDES, WorldMap
 
 
-def known(world: World) -> dict[str, Any]:
+def known(world: WorldMap) -> dict[str, Any]:
     """Return the names of a world in the order of their numbers, and where things, ways and
     places to rest are.
     """
@@ -51,7 +51,7 @@ def known(world: World) -> dict[str, Any]:
 
 def main(folder: Path, game: Path) -> None:
     """Write walk.json."""
-    walk = known(World(folder))
+    walk = known(WorldMap(folder))
     walk["goals"] = tomllib.loads((folder / "walk.toml").read_text())["goals"]
     lines = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in walk.items()]
     (game / "walk.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")

@@ -44,7 +44,7 @@ class WorldError(ValueError):
     """Something in a world's files is wrong."""
 
 
-class World:
+class WorldMap:
     """A world as it is read, and the tables of C that it becomes."""
 
     def __init__(self, folder: Path) -> None:
@@ -359,7 +359,7 @@ def numbers(kind: str, name: str, values: Sequence[int]) -> str:
     return "\n".join([*lines, "};"])
 
 
-def source(world: World) -> str:
+def source(world: WorldMap) -> str:
     """Return the whole of world_data.c."""
     settings = world.settings
     areas: list[str] = []
@@ -480,7 +480,7 @@ def source(world: World) -> str:
     return "\n".join([*lines, ""])
 
 
-def check_edges(world: World, maps: Mapping[str, Sequence[str]]) -> None:
+def check_edges(world: WorldMap, maps: Mapping[str, Sequence[str]]) -> None:
     """Raise WorldError unless a tile at an edge that leads on lies beside a free one, there and
     back.
     """
@@ -509,7 +509,7 @@ def border(rows: Sequence[str], side: str, terrain: Mapping[str, Any]) -> list[t
     return [(x, y) for x, y in places[side] if not terrain[rows[y][x]].get("solid")]
 
 
-def header(world: World) -> str:
+def header(world: WorldMap) -> str:
     """Return the whole of world_data.h."""
     start = world.settings["start"]
     counts = {
@@ -536,7 +536,7 @@ def header(world: World) -> str:
 
 def main(folder: Path, build: Path) -> None:
     """Write both files."""
-    world = World(folder)
+    world = WorldMap(folder)
     (build / "world_data.c").write_text(source(world))
     (build / "world_data.h").write_text(header(world))
 

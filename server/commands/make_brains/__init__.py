@@ -32,6 +32,8 @@ MAKERS: Mapping[str, Callable[[], MadeBrain]] = {
     "action_table/combos57.safetensors": action_tables.combos57,
     "action_table/duel.safetensors": action_tables.duel,
     "action_table/sf2.safetensors": action_tables.sf2,
+    "button_calibration/airstriker.safetensors": policies.airstriker_likelier,
+    "button_head/airstriker-untrained.safetensors": policies.airstriker_buttons_untrained,
     "button_history/genesis8.safetensors": action_tables.genesis8,
     "fight_vector/duel.safetensors": fighting.duel_vector,
     "fight_vector/sf2.safetensors": fighting.fight_vector,
@@ -57,6 +59,7 @@ MAKERS: Mapping[str, Callable[[], MadeBrain]] = {
     "tile_codebook/flat.safetensors": pictures.flat_tiles,
     "vector_policy/duel-untrained.safetensors": policies.duel_untrained,
     "vector_policy/fight-untrained.safetensors": policies.fight_untrained,
+    "vector_memory/duel-untrained.safetensors": policies.duel_memory_untrained,
     "vlm/sf2-untrained.safetensors": language.untrained_vlm,
     "walk_script/meadow.safetensors": exploring.meadow_walk,
 }

@@ -14,7 +14,7 @@ import numpy as np
 from minibrains.loading import BrainRef
 from minibrains.torch_node import compute_on_one_thread
 from nodes.language.asking import Pretrained
-from nodes.language.lora import LoraAdapter
+from nodes.language.lora import LANGUAGE_LAYERS, LoraAdapter
 from nodes.language.model_files import FAMILIES
 from nodes.language.pretrained import VLMBrain, load_pretrained, load_processor
 from nodes.language.qwen3_vl_fast import FastQwen3VL
@@ -75,8 +75,6 @@ PICTURE = {
     "longest_edge": 640 * 640,
 }
 """Smallest and largest number of pixels of a picture, which is scaled to lie between them."""
-ADAPTED = r"^(?!.*(visual|vision)).*\.(q_proj|k_proj|v_proj|o_proj|gate_proj|up_proj|down_proj)$"
-"""The layers that the adapter changes, which are those of the text model."""
 
 
 def untrained_vlm() -> MadeBrain:
@@ -123,7 +121,7 @@ def untrained_lora() -> MadeBrain:
         asked = load_pretrained(base)
         questions = _random_questions(asked)
         before = _answers(asked, asked.model, questions)
-        config = LoraConfig(r=4, lora_alpha=8, target_modules=ADAPTED)
+        config = LoraConfig(r=4, lora_alpha=8, target_modules=LANGUAGE_LAYERS)
         changed = get_peft_model(asked.model, config)
         weights = {name: weight for name, weight in changed.named_parameters() if "lora_" in name}
         for seed in count():

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import numpy as np
 
 from minibrains.sockets import parse_spec
 from nodes.policies.baselines import ReflexBrain
+from nodes.policies.buttons import ButtonCalibration, ButtonHeadBrain
+from nodes.policies.memory import VectorMemoryBrain
 from nodes.policies.network import PolicyHeadBrain
 from nodes.policies.vector import VectorPolicyBrain
 from nodes.vision.frames import FrameStackBrain
@@ -81,8 +84,7 @@ def _untrained_policy(numbers: int, action_names: Sequence[str]) -> VectorPolicy
     random = np.random.default_rng(0)
     tensors = {}
     for name, spec in VectorPolicyBrain.tensor_specs(config).items():
-        _, dims = parse_spec(spec)
-        shape = [int(size) for size in dims]
+        shape = _shape(spec)
         scale = 0.0  # of biases
         if len(shape) > 1:
             scale = 1 / np.sqrt(shape[1])
@@ -93,22 +95,65 @@ def _untrained_policy(numbers: int, action_names: Sequence[str]) -> VectorPolicy
 
 
 def airstriker_untrained() -> MadeBrain:
-    """Make an untrained network for PolicyHead, with random weights scaled as in He et al. 2015."""
-    config = {
-        "channels": 4,
-        "height": 84,
-        "width": 84,
-        "actions": 6,
-        "hidden": 128,
-        "convolutions": ((16, 8, 4), (32, 4, 2)),
-    }
+    """Make an untrained network for PolicyHead."""
+    config = {**_SMALL_NETWORK, "actions": 6}
+    tensors = _he_weights(PolicyHeadBrain.tensor_specs(config))
+    return MadeBrain(PolicyHeadBrain(tensors, **config), "Airstriker: untrained, random weights")
+
+
+def airstriker_buttons_untrained() -> MadeBrain:
+    """Make an untrained network for ButtonHead."""
+    config = {**_SMALL_NETWORK, "hidden": 32, "buttons": _AIRSTRIKER_BUTTONS}
+    tensors = _he_weights(ButtonHeadBrain.tensor_specs(config))
+    return MadeBrain(ButtonHeadBrain(tensors, **config), "Airstriker, buttons: untrained")
+
+
+def airstriker_likelier() -> MadeBrain:
+    """Make a calibration that changes nothing: a button is pressed if that is likelier than not."""
+    calibration = ButtonCalibration(
+        buttons=_AIRSTRIKER_BUTTONS,
+        thresholds=(0.5,) * len(_AIRSTRIKER_BUTTONS),
+        bias=(0.0,) * len(_AIRSTRIKER_BUTTONS),
+    )
+    return MadeBrain(calibration, "Airstriker: press what is likelier than not")
+
+
+def duel_memory_untrained() -> MadeBrain:
+    """Make an untrained memory of the numbers of a fight in Duel, with the random weights of
+    torch's LSTM.
+    """
+    config = {"numbers": len(duel_numbers()), "hidden": 64}
+    random = np.random.default_rng(0)
+    most = 1 / np.sqrt(config["hidden"])
+    tensors = {}
+    for name, spec in VectorMemoryBrain.tensor_specs({**config, "layers": 1}).items():
+        tensors[name] = random.uniform(-most, most, _shape(spec)).astype(np.float32)
+    return MadeBrain(VectorMemoryBrain(tensors, **config), "A memory of Duel in numbers: untrained")
+
+
+_SMALL_NETWORK: Final = {
+    "channels": 4,
+    "height": 84,
+    "width": 84,
+    "hidden": 128,
+    "convolutions": ((16, 8, 4), (32, 4, 2)),
+}
+_AIRSTRIKER_BUTTONS: Final = ("LEFT", "RIGHT", "B")
+
+
+def _he_weights(specs: Mapping[str, str]) -> dict[str, np.ndarray]:
+    """Return random weights scaled as in He et al. 2015, and biases of 0."""
     random = np.random.default_rng(0)
     tensors = {}
-    for name, spec in PolicyHeadBrain.tensor_specs(config).items():
-        _, dims = parse_spec(spec)
-        shape = [int(size) for size in dims]
+    for name, spec in specs.items():
+        shape = _shape(spec)
         scale = 0.0  # of biases
         if len(shape) > 1:
             scale = np.sqrt(2 / np.prod(shape[1:]))
         tensors[name] = (random.standard_normal(shape) * scale).astype(np.float32)
-    return MadeBrain(PolicyHeadBrain(tensors, **config), "Airstriker: untrained, random weights")
+    return tensors
+
+
+def _shape(spec: str) -> list[int]:
+    _, dims = parse_spec(spec)
+    return [int(size) for size in dims]

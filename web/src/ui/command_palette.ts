@@ -58,7 +58,11 @@ export function openCommands(commands: readonly Command[], own: OwnKeys, query =
   const search = () => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
     const textOf = ({ section, name }: Command) => `${section} ${name}`.toLowerCase();
-    found = commands.filter((command) => words.every((word) => textOf(command).includes(word)));
+    const fits = (command: Command) => words.every((word) => textOf(command).includes(word));
+    const isDisabled = (command: Command) => command.isDisabled?.() ?? false;
+    const fitting = commands.filter(fits);
+    // what can be run now comes first
+    found = [...fitting.filter((each) => !isDisabled(each)), ...fitting.filter(isDisabled)];
     list.replaceChildren(
       ...found.map((command, i) => option(command, i, () => run(command))),
       ...(found.length ? [] : [h("p", { class: "empty" }, "There is no such command.")]),

@@ -316,7 +316,7 @@ export class Inspector {
           pin ||
             `Kind: ${type?.brain?.kind ?? "unknown"}. Drop a .safetensors file on the node to change it.`,
         ),
-        file ? button("NodeStyle inside", () => void openBrain(file), "", "brain") : null,
+        file ? button("Look inside", () => void openBrain(file), "", "brain") : null,
       ),
     ];
   }

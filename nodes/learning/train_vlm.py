@@ -1,0 +1,686 @@
+"""TrainVLM and TrainLoRA: a vision-language model learns to answer as a teacher would act."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from abc import abstractmethod
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple
+
+from minibrains import (
+    ABSENT,
+    Absent,
+    Brain,
+    Episode,
+    Host,
+    MinibrainsError,
+    Number,
+    Register,
+    widget,
+)
+from minibrains.errors import DataError
+from minibrains.files import home, write_atomic
+from minibrains.tensors import as_array, torch_dtype
+from minibrains.torch_node import Device, compute_on_one_thread, find_device
+from nodes.language.asking import Pretrained
+from nodes.language.lora import LANGUAGE_LAYERS, LoraAdapter
+from nodes.language.model_files import FAMILIES
+from nodes.language.pretrained import VLMBrain, load_pretrained
+from nodes.learning import curves
+from nodes.learning.checkpoint import check_same, check_training_name, settings_of, writing
+from nodes.learning.clone import NOTHING_YET, Learning
+from nodes.learning.data_set import DataSet, EpisodeInfo, load_arrow
+from nodes.learning.lessons import hash_data, lineage, split
+from nodes.learning.trainer import CURVES, VALIDATIONS, NotFiniteError, count_labels
+from nodes.learning.vlm_samples import BatchReader, VLMSamples
+
+if TYPE_CHECKING:
+    from minibrains.training.answers import (
+        AnswerLearner,
+        AnswerLoss,
+        AnswerTrainer,
+        AnswerTraining,
+    )
+
+LATEST: Final = "training.json"
+"""The file in the folder of a training with what it depends on and its last complete checkpoint."""
+_FREE: Final = {"name", "device", "title", "license"}
+"""Widgets on which the course of a training does not depend."""
+_STATE: Final = "trainer_state.json"
+"""The file of a checkpoint with the curves."""
+
+
+class _Data(NamedTuple):
+    """The data set, split."""
+
+    infos: list[EpisodeInfo]
+    training: VLMSamples
+    validation: VLMSamples
+    answers: tuple[str, ...]
+    """What the model chooses from: numbers of actions."""
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """The names of all actions."""
+        return self.infos[0].actions
+
+
+class VLMTraining(Register, category="learning", abstract=True):
+    """What trainings of a vision-language model have in common."""
+
+    _makes: ClassVar[type[Brain]]
+    """The kind of brain that is made."""
+
+    brain: VLMBrain
+    data: str = widget(rebuild=True, doc="the name of the data set")
+    name: str = widget(rebuild=True, doc="the name of the training and of what it makes")
+    game: str = widget(default="", rebuild=True, names="game", doc="of the data set; empty: any")
+    prompts: tuple[str, ...] = widget(
+        rebuild=True,
+        doc="the question; with several, each sample is asked one of them, so that the model "
+        "learns to read",
+    )
+    decay: float = widget(default=0.01, min=0.0, rebuild=True, doc="of the weights, by AdamW")
+    smoothing: float = widget(
+        default=0.02, min=0.0, max=1.0, rebuild=True, doc="share of the loss about all answers"
+    )
+    second: float = widget(
+        default=0.1,
+        min=0.0,
+        max=0.5,
+        rebuild=True,
+        doc="share of the loss that is about the teacher's second best action",
+    )
+    precision: Literal["f32", "bf16"] = widget(
+        default="f32",
+        rebuild=True,
+        doc="in which a step computes; bf16 is faster on processors that have instructions for it",
+    )
+    device: Device = widget(
+        default="cpu", rebuild=True, doc='where it computes; "auto": an accelerator if there is one'
+    )
+    seed: int = widget(
+        default=0, min=0, rebuild=True, doc="of new weights, the split and the order of samples"
+    )
+    validation: float = widget(
+        default=0.1, min=0.0, max=0.9, rebuild=True, doc="share of the matches to validate with"
+    )
+    validation_samples: int = widget(
+        default=2000,
+        min=1,
+        rebuild=True,
+        doc="the most samples of these matches that a validation asks about",
+    )
+    better: Literal["loss", "agreement"] = widget(
+        default="loss",
+        rebuild=True,
+        doc="the best validation has the least loss, or most agreement",
+    )
+    stop_after: int = widget(
+        default=0,
+        min=0,
+        rebuild=True,
+        doc="number of validations without a better one after which it stops early; 0: never",
+    )
+    checkpoint: int = widget(
+        default=200,
+        min=1,
+        rebuild=True,
+        doc="number of steps from one checkpoint, with its validation, to the next",
+    )
+    title: str = widget(default="", doc="the title in the header of brains; empty: the name")
+    license: str = widget(default="", doc="the licence in the header; empty: none is named")
+
+    def check(self) -> None:
+        DataSet.named(self.data)
+        check_training_name(self.name)
+        if not all(prompt.strip() for prompt in self.prompts) or not self.prompts:
+            raise MinibrainsError(
+                f"prompts is {list(self.prompts)}; expected at least one question, none empty"
+            )
+
+    def open(self, host: Host) -> None:
+        load_arrow()  # what may be missing is better missed now than after an hour
+        curves.load_pyplot()
+        _load_trainer()
+        if self.brain.ref is None:
+            raise MinibrainsError("a model is loaded from its file, and this brain is in none")
+        compute_on_one_thread()
+        self._host, self._ref = host, self.brain.ref
+        self._folder = home() / "training" / self.name
+        self._data_set = DataSet.named(self.data)
+        self._data: _Data | None = None
+        self._about: dict[str, Any] = {}
+        self._trainer: AnswerTrainer | None = None
+        self._saved = -1
+        """The step of the last checkpoint."""
+        self._events = curves.Events(self._folder / "events")
+
+    def reset(self, episode: Episode) -> None:
+        self._trainer, self._saved = None, -1
+        self.now = NOTHING_YET
+
+    def emit(self) -> Learning:
+        return self.now
+
+    def latch(self) -> None:
+        if self._trainer is None:
+            self._begin()
+        else:
+            self._learn(self._trainer)
+
+    def report(self) -> Mapping[str, Any]:
+        if getattr(self, "_trainer", None) is None or not self._history(VALIDATIONS)["step"]:
+            return {}
+        return {"steps": self._saved, **self._metrics()}
+
+    def close(self) -> None:
+        if hasattr(self, "_events"):
+            self._events.close()
+
+    def state(self) -> dict[str, Any]:
+        """Return the whole training but its data: the files of its last checkpoint."""
+        files: dict[str, bytes] = {}
+        if self._saved >= 0:
+            for path in (*sorted(self._checkpoint.rglob("*")), self._folder / LATEST):
+                if path.is_file():
+                    files[str(path.relative_to(self._folder))] = path.read_bytes()
+        return {"now": tuple(self.now), "has_begun": self._trainer is not None, "files": files}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        self.now = Learning(*state["now"])
+        self._trainer, self._saved = None, -1
+        (self._folder / LATEST).unlink(missing_ok=True)
+        for name, data in state["files"].items():
+            path = self._folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(path, data)
+        if state["has_begun"]:
+            self._begin()
+
+    # -- for the two trainings
+
+    @abstractmethod
+    def _settings(self) -> AnswerTraining:
+        """Return the settings of the trainer."""
+
+    @abstractmethod
+    def _answers_to(self, labels: Collection[int], actions: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the answers that the model chooses from.
+
+        Args:
+            labels: The actions that are right somewhere.
+            actions: The names of all actions.
+
+        Raises:
+            DataError: The model cannot give them.
+        """
+
+    @abstractmethod
+    def _make_learner(self, asked: Pretrained, data: _Data, reader: BatchReader) -> AnswerLearner:
+        """Return what learns."""
+
+    @abstractmethod
+    def _brain_of(self, learner: AnswerLearner) -> Brain:
+        """Return what has been learned, as a brain that can be played."""
+
+    # -- beginning
+
+    def _begin(self) -> None:
+        """Read the data, and make the training, which goes on from the last checkpoint."""
+        self._host.progress(0, None, "the data set is read")
+        data = self._data = self._read()
+        self._about = {
+            "data_sha256": hash_data(self._data_set, data.infos),
+            "model_sha256": self._ref.sha256,
+            **settings_of(self, _FREE),
+        }
+        asked = load_pretrained(self._ref)
+        targets = data.training.targets
+        reader = BatchReader(asked, data.answers, targets.mean(axis=0), targets.std(axis=0) + 1e-3)
+        self._trainer = self._make_trainer(self._make_learner(asked, data, reader), reader)
+        if (self._folder / LATEST).exists():
+            self._resume(self._trainer)
+            self._host.say(f"the training {self.name} goes on after step {self._saved}")
+        self._events.begin(max(self._saved, 0))
+
+    def _read(self) -> _Data:
+        infos = self._data_set.episodes(game=self.game or None)
+        sides: list[VLMSamples] = []
+        for side in split(infos, self.validation, self.seed):
+            read = VLMSamples(self._data_set, side, self.prompts, self._auxiliary, self.seed)
+            sides.append(read)
+        labels = {*sides[0].labels.tolist(), *sides[1].labels.tolist()}
+        answers = self._answers_to(labels, infos[0].actions)
+        return _Data(infos, sides[0], sides[1], answers)
+
+    @property
+    def _auxiliary(self) -> tuple[str, ...]:
+        return ()
+
+    def _make_trainer(self, learner: AnswerLearner, reader: BatchReader) -> AnswerTrainer:
+        from minibrains.training.answers import AnswerTrainer, Interval
+
+        assert self._data is not None
+        config = self._settings()
+        self._steps = config.steps(len(self._data.training))
+        samples = (self._data.training, self._data.validation.decimated(self.validation_samples))
+        interval = Interval(self._host, self.checkpoint, self._keep)
+        return AnswerTrainer(learner, config, samples, reader, interval, NotFiniteError)
+
+    def _resume(self, trainer: AnswerTrainer) -> None:
+        """Find the last checkpoint and its curves; the rest is read when the training goes on.
+
+        Raises MinibrainsError if it is of another training, or cannot be read.
+        """
+        from transformers import TrainerState
+
+        path = self._folder / LATEST
+        try:
+            latest = json.loads(path.read_bytes())
+            check_same(latest["about"], self._about)
+            self._saved = latest["step"]
+            trainer.state = TrainerState.load_from_json(str(self._checkpoint / _STATE))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise MinibrainsError(
+                f"{path} cannot be read, so the training cannot go on: {error}; "
+                "choose another name, or remove its folder"
+            ) from None
+
+    @property
+    def _checkpoint(self) -> Path:
+        """The folder of the last checkpoint."""
+        return self._folder / f"checkpoint-{self._saved}"
+
+    # -- learning
+
+    def _learn(self, trainer: AnswerTrainer) -> None:
+        """Learn until the next checkpoint, from the last one on."""
+        if not self._is_over():
+            resumed = str(self._checkpoint) if self._saved >= 0 else None
+            try:
+                with writing(self._folder, self._saved):
+                    trainer.train(resume_from_checkpoint=resumed)
+            except NotFiniteError as error:
+                path = self._folder / f"not-finite-{error.step:06d}.npz"
+                with writing(self._folder, self._saved):
+                    error.save(path)
+                self._trainer = None
+                raise error.kept_in(path) from None
+            except BaseException:
+                self._trainer = None  # the next tick begins at the last checkpoint
+                raise
+        finished = self._is_over()
+        if finished:
+            self._finish()
+        self._show(finished)
+
+    def _is_over(self) -> bool:
+        """Return whether all steps are done, or nothing has got better for long."""
+        validations = len(self._history(VALIDATIONS)["step"])
+        since = validations - 1 - self._best() if validations else 0
+        return self._saved >= self._steps or 0 < self.stop_after <= since
+
+    def _keep(self, step: int) -> None:
+        """Keep a checkpoint that transformers has written: as a brain too, and as the last one."""
+        assert self._trainer is not None
+        learner: AnswerLearner = self._trainer.model
+        self._save(self._brain_of(learner), self._step_file(step))
+        for table, names in (("training", CURVES), ("validation", VALIDATIONS)):
+            curves.write_csv(self._folder / f"{table}.csv", self._history(names))
+        self._add_events(self._saved)
+        latest = {"step": step, "about": self._about}
+        write_atomic(self._folder / LATEST, json.dumps(latest, indent=1))
+        self._saved = step
+
+    def _step_file(self, step: int) -> Path:
+        return self._folder / f"step-{step:06d}.safetensors"
+
+    def _add_events(self, since: int) -> None:
+        for part, names in (("training", CURVES), ("validation", VALIDATIONS)):
+            history = self._history(names)
+            for index, step in enumerate(history["step"]):
+                if step > since:
+                    for name in names[1:]:
+                        self._events.add(f"{part}/{name}", history[name][index], int(step))
+
+    def _finish(self) -> None:
+        """Save what had the best validation, and draw the curves."""
+        best = int(self._history(VALIDATIONS)["step"][self._best()])
+        kind = type(self)._makes
+        path = home() / "models" / kind.kind / f"{self.name}.safetensors"
+        with writing(self._folder, self._saved):
+            sha256 = self._save(kind.load(self._step_file(best)), path)
+            picture = self._folder / "training_curves.png"
+            history = self._history(CURVES), self._history(VALIDATIONS)
+            curves.draw(picture, self.title or self.name, *history)
+        self._host.say(f"saved the brain {kind.kind}/{path.name}, {sha256}")
+        self._host.record(policy=str(path), policy_sha256=sha256)
+
+    def _save(self, brain: Brain, path: Path) -> str:
+        """Write a brain whose header says what it comes from, and return its SHA-256."""
+        assert self._data is not None
+        data = self._data
+        metrics: dict[str, Any] = {}
+        if self._history(VALIDATIONS)["step"]:
+            metrics = self._metrics()
+        licensed: dict[str, str] = {}
+        if self.license:
+            licensed["license"] = self.license
+        origin = lineage(
+            self._host.workflow,
+            self._data_set,
+            data.infos,
+            self._about["data_sha256"],
+            count_labels(data.training.labels, data.actions),
+            (len(data.training), len(data.validation)),
+        )
+        return brain.save(
+            path,
+            title=self.title or self.name,
+            prompts=self.prompts,
+            parents=[self._ref.sha256],
+            metrics=metrics,
+            **origin,
+            **licensed,
+        )
+
+    # -- figures
+
+    def _history(self, names: tuple[str, ...]) -> dict[str, list[float]]:
+        """Return curves, CURVES or VALIDATIONS, from what transformers has logged."""
+        assert self._trainer is not None
+        logged = _LOGGED[names]
+        history: dict[str, list[float]] = {name: [] for name in names}
+        for entry in self._trainer.state.log_history:
+            if logged[1] in entry:
+                for name, key in zip(names, logged, strict=True):
+                    history[name].append(entry[key])
+        return history
+
+    def _best(self) -> int:
+        """Return the index of the best validation: the first with the least loss or most
+        agreement.
+        """
+        history = self._history(VALIDATIONS)
+        if self.better == "loss":
+            return history["loss"].index(min(history["loss"]))
+        return history["agreement"].index(max(history["agreement"]))
+
+    def _metrics(self) -> dict[str, Any]:
+        history, best = self._history(VALIDATIONS), self._best()
+        return {
+            "best_step": int(history["step"][best]),
+            "validation_loss": round(history["loss"][best], 6),
+            "validation_agreement": round(history["agreement"][best], 6),
+        }
+
+    def _show(self, finished: bool) -> None:
+        training, validation = self._history(CURVES), self._history(VALIDATIONS)
+        loss: Number | Absent = ABSENT
+        agreement: Number | Absent = ABSENT
+        if training["step"]:
+            loss, agreement = training["loss"][-1], training["agreement"][-1]
+        self.now = Learning(loss, agreement, ABSENT, ABSENT, ABSENT, finished)
+        if validation["step"]:
+            self.now = self.now._replace(
+                validation_loss=validation["loss"][-1],
+                validation_agreement=validation["agreement"][-1],
+                curves=curves.sketch(training, validation, self._steps),
+            )
+
+
+_LOGGED: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = MappingProxyType({
+    CURVES: ("step", "loss", "agreement", "learning_rate"),
+    VALIDATIONS: ("step", "eval_answers", "eval_agreement"),
+})  # fmt: skip
+"""The names in transformers' log for those of our curves."""
+
+
+class TrainVLM(VLMTraining, category="learning", collects=True, terminal="finished"):
+    """Train a vision-language model to answer as a teacher would act, on the user's data set
+    `data`, with the Trainer of transformers.
+
+    loss:  of the last step, with all its terms
+    agreement:  with the teacher in the last step, 0 to 1
+    validation_loss:  cross-entropy over the answers, on the matches that are not learned from,
+        after each validation
+    validation_agreement:  with the teacher on these matches, 0 to 1
+    curves:  uint8 [180, 320, 3], after each validation: losses in blue, the steps' darker, and in
+        green the agreement in validation
+    finished:  True: the model is saved; this ends the episode
+
+    Its brain is the model to begin with, which may have random weights. The pictures of the data
+    set are what the model is shown, and the model's own processor reads them, as in play. The right
+    answer is the number of the teacher's action, one token, which an ActionParser finds with
+    `basic_first` off. Samples in which no action has an effect are left out.
+
+    A small model does not learn to look from its answers alone, so the picture's tokens also learn
+    to tell variables of the game, by a layer that no brain has (`auxiliary`).
+
+    Each tick learns until the next checkpoint. The folder `training/NAME` in $MINIBRAINS_HOME has a
+    model for each of them that VLMStrategist can play, transformers' own checkpoints, and tables of
+    the curves. A training that was stopped or killed goes on from the last checkpoint when the
+    workflow is run again, as if it had not been interrupted. At the end the model of the best
+    validation is saved as the brain `vlm/NAME.safetensors`, in `models` in that folder.
+    """
+
+    auxiliary: tuple[str, ...] = widget(
+        default=(),
+        rebuild=True,
+        doc="variables that the picture's tokens also learn to tell; a-b is the distance of two",
+    )
+    auxiliary_weight: float = widget(
+        default=1.0, min=0.0, rebuild=True, doc="of the auxiliary variables in the loss"
+    )
+    epochs: int = widget(default=3, min=1, max=10_000, rebuild=True, doc="times all samples")
+    batch: int = widget(
+        default=64, min=1, max=65536, rebuild=True, doc="number of samples in a step"
+    )
+    rate: float = widget(
+        default=1e-3,
+        min=0.0,
+        rebuild=True,
+        doc="the highest learning rate: it rises for a tenth of the steps, and falls as a cosine",
+    )
+    weights: Literal["f16", "f32"] = widget(
+        default="f16", rebuild=True, doc="the type in which brains store the weights"
+    )
+    _makes = VLMBrain
+
+    @property
+    def _auxiliary(self) -> tuple[str, ...]:
+        return self.auxiliary
+
+    def _settings(self) -> AnswerTraining:
+        return _settings(self, self.epochs, self.batch, 1, self.rate)
+
+    def _answers_to(self, labels: Collection[int], actions: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(str(label) for label in sorted(labels))
+
+    def _make_learner(self, asked: Pretrained, data: _Data, reader: BatchReader) -> AnswerLearner:
+        from minibrains.training.answers import AnswerLearner
+
+        asked.model.requires_grad_(True)
+        learner = AnswerLearner(asked.model, _loss(self, asked, reader, self.auxiliary_weight))
+        if self.auxiliary:
+            first = reader([data.training[0]])["inputs"]
+            tokens = int((first["input_ids"] == asked.processor.image_token_id).sum())
+            width = asked.model.get_input_embeddings().embedding_dim
+            family = FAMILIES[asked.model.config.model_type]
+            learner.learn_to_tell(
+                asked.model.get_submodule(family.eyes),
+                tokens * width,
+                len(self.auxiliary),
+                self.seed,
+            )
+        self._answers = data.answers
+        return learner
+
+    def _brain_of(self, learner: AnswerLearner) -> VLMBrain:
+        found = learner.model.state_dict()
+        tensors: dict[str, Any] = {}
+        for name in self.brain.tensors:
+            tensors[name] = as_array(found[name].to(torch_dtype(self.weights)))
+        return VLMBrain(tensors, files=self.brain.files, answers=self._answers)
+
+
+class LoRAPreset(NamedTuple):
+    """Settings of a LoRA that go together."""
+
+    rank: int
+    alpha: float
+    dropout: float
+    batch: int
+    accumulate: int
+    rate: float
+    epochs: int
+
+
+PRESETS: Final[Mapping[str, LoRAPreset]] = MappingProxyType({
+    "default": LoRAPreset(16, 32, 0.0, 32, 1, 2e-3, 3),
+    "careful": LoRAPreset(16, 16, 0.05, 2, 4, 2e-4, 3),
+})  # fmt: skip
+
+
+class TrainLoRA(VLMTraining, category="learning", collects=True, terminal="finished"):
+    """Adapt a trained vision-language model to the user's data set `data`, by a LoRA of PEFT, with
+    the Trainer of transformers.
+
+    loss:  of the last step, with all its terms
+    agreement:  with the teacher in the last step, 0 to 1
+    validation_loss:  cross-entropy over the answers, on the matches that are not learned from,
+        after each validation
+    validation_agreement:  with the teacher on these matches, 0 to 1
+    curves:  uint8 [180, 320, 3], after each validation: losses in blue, the steps' darker, and in
+        green the agreement in validation
+    finished:  True: the adapter is saved; this ends the episode
+
+    Its brain is the model to adapt. What changes are the seven projections of each layer of its
+    language model; the part that sees stays as it is. Give it a trained model: on one with random
+    weights an adapter learns nothing. Everything else is as with TrainVLM; adapters are saved as
+    `lora_adapter/NAME.safetensors`, for a LoRALoader.
+
+    A setting that is 0, or a dropout below 0, is that of the preset.
+
+    Source: E. J. Hu et al., LoRA: Low-Rank Adaptation of Large Language Models, 2021,
+        arXiv:2106.09685.
+    """
+
+    preset: Literal["default", "careful"] = widget(
+        default="default",
+        rebuild=True,
+        doc="default: rank 16, alpha 32, batches of 32 at 2e-3; careful, as for large models: "
+        "rank 16, alpha 16, dropout 0.05, 4 batches of 2 in a step at 2e-4; both 3 epochs",
+    )
+    rank: int = widget(default=0, min=0, max=4096, rebuild=True, doc="rank of each change")
+    alpha: float = widget(
+        default=0.0, min=0.0, rebuild=True, doc="the changes are scaled by alpha / rank"
+    )
+    dropout: float = widget(
+        default=-1.0, min=-1.0, max=0.9, rebuild=True, doc="share of inputs that are left out"
+    )
+    batch: int = widget(
+        default=0, min=0, max=65536, rebuild=True, doc="number of samples computed at once"
+    )
+    accumulate: int = widget(
+        default=0, min=0, max=65536, rebuild=True, doc="number of such batches in a step"
+    )
+    rate: float = widget(default=0.0, min=0.0, rebuild=True, doc="the highest learning rate")
+    epochs: int = widget(default=0, min=0, max=10_000, rebuild=True, doc="times all samples")
+    _makes = LoraAdapter
+
+    def lora(self) -> LoRAPreset:
+        """Return the settings: its own, and for the others those of the preset."""
+        preset = PRESETS[self.preset]
+        return LoRAPreset(
+            rank=self.rank or preset.rank,
+            alpha=self.alpha or preset.alpha,
+            dropout=preset.dropout if self.dropout < 0 else self.dropout,
+            batch=self.batch or preset.batch,
+            accumulate=self.accumulate or preset.accumulate,
+            rate=self.rate or preset.rate,
+            epochs=self.epochs or preset.epochs,
+        )
+
+    def _settings(self) -> AnswerTraining:
+        lora = self.lora()
+        return _settings(self, lora.epochs, lora.batch, lora.accumulate, lora.rate)
+
+    def _answers_to(self, labels: Collection[int], actions: tuple[str, ...]) -> tuple[str, ...]:
+        unknown = [label for label in sorted(labels) if str(label) not in self.brain.answers]
+        if unknown:
+            names = ", ".join([actions[label] for label in unknown])
+            raise DataError(
+                f"the data set {self.data} has the actions {names}, which are no answers of the "
+                "model; expected a model that was trained on the same actions"
+            )
+        return self.brain.answers
+
+    def _make_learner(self, asked: Pretrained, data: _Data, reader: BatchReader) -> AnswerLearner:
+        import torch
+        from peft import LoraConfig, get_peft_model
+
+        from minibrains.training.answers import AnswerLearner
+
+        lora = self.lora()
+        config = LoraConfig(
+            r=lora.rank,
+            lora_alpha=lora.alpha,
+            lora_dropout=lora.dropout,
+            target_modules=LANGUAGE_LAYERS,
+        )
+        with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # of PEFT's own question to the model
+            torch.default_generator.manual_seed(self.seed)
+            changed = get_peft_model(asked.model, config)
+        return AnswerLearner(changed, _loss(self, asked, reader))
+
+    def _brain_of(self, learner: AnswerLearner) -> LoraAdapter:
+        model: Any = learner.model
+        with TemporaryDirectory() as folder:
+            model.save_pretrained(folder, save_embedding_layers=False)
+            return LoraAdapter.of_folder(Path(folder), self._ref)
+
+
+def _settings(
+    node: VLMTraining, epochs: int, batch: int, accumulate: int, rate: float
+) -> AnswerTraining:
+    """Return the settings of a trainer: those of the node, and these."""
+    from minibrains.training.answers import AnswerTraining
+
+    return AnswerTraining(
+        folder=home() / "training" / node.name,
+        epochs=epochs,
+        batch=batch,
+        accumulate=accumulate,
+        rate=rate,
+        decay=node.decay,
+        bf16=node.precision == "bf16",
+        seed=node.seed,
+        device=str(find_device(node.device)),
+    )
+
+
+def _loss(
+    node: VLMTraining, asked: Pretrained, reader: BatchReader, auxiliary_weight: float = 0.0
+) -> AnswerLoss:
+    """Return the loss of a training."""
+    from minibrains.training.answers import AnswerLoss
+
+    return AnswerLoss(
+        answers=reader.tokens,
+        end=asked.processor.tokenizer.eos_token_id,
+        smoothing=node.smoothing,
+        second=node.second,
+        auxiliary_weight=auxiliary_weight,
+    )
+
+
+def _load_trainer() -> None:
+    """Import transformers' Trainer, which takes a while."""
+    import minibrains.training.answers  # noqa: F401

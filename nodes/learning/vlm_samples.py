@@ -1,0 +1,198 @@
+"""The samples of a data set as a vision-language model is asked about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from minibrains.errors import DataError, MinibrainsError
+from nodes.language.asking import Pretrained
+from nodes.learning.data_set import NONE, DataSet, EpisodeInfo, decode_picture
+from nodes.learning.lessons import target
+
+if TYPE_CHECKING:
+    import torch
+
+_SIZE_OF_PNG = slice(16, 24)
+"""The bytes of a PNG with its width and height."""
+
+
+class VLMSample(NamedTuple):
+    """A picture, a question, and the right answer."""
+
+    picture: bytes
+    """A PNG, as SampleWriter has written it."""
+    prompt: str
+    label: int
+    """The teacher's action."""
+    second: int
+    """Its second best action; its action where it names no other."""
+    targets: np.ndarray
+    """float32 [targets], the auxiliary variables in the units of the game."""
+
+
+class VLMSamples:
+    """The samples of some episodes in which an action has an effect, as a sequence of VLMSample."""
+
+    def __init__(
+        self,
+        data: DataSet,
+        infos: Sequence[EpisodeInfo],
+        prompts: Sequence[str],
+        targets: Sequence[str] = (),
+        seed: int = 0,
+    ) -> None:
+        """Read episodes; the pictures are decoded later.
+
+        Args:
+            data: The data set.
+            infos: Its episodes.
+            prompts: Questions, of which each sample is given one.
+            targets: The auxiliary variables; a-b is the distance of two.
+            seed: The seed of the choice of questions.
+
+        Raises:
+            DataError: A file is damaged, a variable is missing, pictures differ in size, or there
+                is no sample in which an action has an effect.
+        """
+        self._pictures: list[bytes] = []
+        labels: list[np.ndarray] = []
+        seconds: list[np.ndarray] = []
+        values: list[np.ndarray] = []
+        for info in infos:
+            samples = data.read(info)
+            kept = np.flatnonzero(samples.actionable == 1)
+            for row in kept.tolist():
+                self._pictures.append(samples.pictures[row])
+                _check_size(samples.path, row, samples.pictures[row], self._pictures[0])
+            labels.append(samples.actions[kept])
+            second = np.where(samples.seconds == NONE, samples.actions, samples.seconds)
+            seconds.append(second[kept])
+            columns = np.empty((len(kept), len(targets)), np.float32)
+            for column, name in enumerate(targets):
+                columns[:, column] = target(samples, name)[kept]
+            values.append(columns)
+        if not self._pictures:
+            raise DataError(
+                f"the matches of {data.folder} have no sample in which an action has an effect; "
+                "expected actionable to be linked where the data was collected"
+            )
+        self.labels = np.concatenate(labels)
+        """int64 [n]: the teacher's actions."""
+        self.seconds = np.concatenate(seconds)
+        """int64 [n]: its second best actions; its actions where it names no other."""
+        self.targets = np.concatenate(values)
+        """float32 [n, targets], in the units of the game's variables."""
+        self._prompts = tuple(prompts)
+        self._asked = np.random.default_rng(seed).integers(len(prompts), size=len(self.labels))
+
+    def __len__(self) -> int:
+        return len(self._pictures)
+
+    def __getitem__(self, row: int) -> VLMSample:
+        return VLMSample(
+            self._pictures[row],
+            self._prompts[self._asked[row]],
+            int(self.labels[row]),
+            int(self.seconds[row]),
+            self.targets[row],
+        )
+
+    def decimated(self, most: int) -> list[VLMSample]:
+        """Return at most so many of the samples, evenly spread."""
+        rows = np.linspace(0, len(self) - 1, min(most, len(self))).astype(int)
+        return [self[row] for row in rows.tolist()]
+
+
+def _check_size(path: object, row: int, picture: bytes, first: bytes) -> None:
+    """Raise DataError if a picture has another size than the first one."""
+    if picture[_SIZE_OF_PNG] != first[_SIZE_OF_PNG]:
+        raise DataError(
+            f"{path}, row {row}: the picture has another size than the first one; expected "
+            "pictures of one size, as a Resize makes them"
+        )
+
+
+class BatchReader:
+    """Makes batches of samples, read as the model reads a picture and a question in play."""
+
+    def __init__(
+        self,
+        asked: Pretrained,
+        answers: Sequence[str],
+        mean: np.ndarray,
+        deviation: np.ndarray,
+    ) -> None:
+        """Name the model, its answers, and the scale of the auxiliary variables.
+
+        Args:
+            asked: The model with its processor.
+            answers: The answers, each the number of an action.
+            mean: float32 [targets].
+            deviation: float32 [targets].
+
+        Raises:
+            BrainError: An answer is not a single token.
+        """
+        self._asked = asked
+        self.tokens = tuple(asked.token(answer) for answer in answers)
+        """The token of each answer."""
+        self._index = {int(answer): index for index, answer in enumerate(answers)}
+        self._mean, self._deviation = mean, deviation
+
+    def __call__(self, samples: Sequence[VLMSample]) -> dict[str, Any]:
+        """Return the arguments of `AnswerLearner.forward` for some samples."""
+        import torch
+
+        labels: list[int] = []
+        seconds: list[int] = []
+        read: list[dict[str, torch.Tensor]] = []
+        for sample in samples:
+            label = self._index[sample.label]
+            labels.append(label)
+            seconds.append(self._index.get(sample.second, label))
+            read.append(self._with_answer(sample, self.tokens[label]))
+        targets = np.stack([sample.targets for sample in samples])
+        scaled = (targets - self._mean) / self._deviation
+        return {
+            "labels": torch.tensor(labels),
+            "seconds": torch.tensor(seconds),
+            "targets": torch.from_numpy(scaled),
+            "inputs": self._joined(read),
+        }
+
+    def _with_answer(self, sample: VLMSample, answer: int) -> dict[str, torch.Tensor]:
+        """Return the model's inputs for a sample, with the answer after the question."""
+        import torch
+
+        picture = decode_picture(sample.picture)
+        if picture.shape[2] != 3:
+            raise MinibrainsError("a picture is grey; expected colours, as a ToPicture makes them")
+        inputs = dict(self._asked.read(picture, sample.prompt))
+        after = {"input_ids": answer, "attention_mask": 1, "mm_token_type_ids": 0}
+        for name, value in after.items():
+            if name in inputs:
+                inputs[name] = torch.cat([inputs[name], torch.tensor([[value]])], dim=1)
+        return inputs
+
+    def _joined(self, read: Sequence[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
+        """Join inputs; shorter questions get padding tokens before them."""
+        import torch
+        from torch.nn import functional
+
+        longest = max(each["input_ids"].shape[1] for each in read)
+        padding = self._asked.processor.tokenizer.pad_token_id
+        joined: dict[str, torch.Tensor] = {}
+        for name, first in read[0].items():
+            parts = [each[name] for each in read]
+            if first.shape == read[0]["input_ids"].shape:
+                value = padding if name == "input_ids" else 0
+                padded: list[torch.Tensor] = []
+                for part in parts:
+                    before = longest - part.shape[1]
+                    padded.append(functional.pad(part, (before, 0), value=value))
+                parts = padded
+            joined[name] = torch.cat(parts)
+        return joined

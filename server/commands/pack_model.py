@@ -1,0 +1,157 @@
+"""The command `pack-model`: a folder of transformers or of PEFT becomes one brain file.
+
+Only JSON, text and safetensors are read: nothing in the folder is executed.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from safetensors import SafetensorError
+
+from minibrains.brain import Brain
+from minibrains.brain_file import read_header
+from minibrains.errors import BrainError, MinibrainsError
+from minibrains.files import bundled_dir, home
+from minibrains.loading import BrainRef
+from minibrains.values import parse_json
+from nodes.language.lora import TENSOR, LoraAdapter
+from nodes.language.model_files import CONFIG
+from nodes.language.pretrained import VLMBrain, load_pretrained
+from server.cli import DONE
+
+ADAPTER: Final = "adapter_config.json"
+BASE: Final = "base_model_name_or_path"
+PICKLES: Final = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
+"""The endings of files that are pickles: reading one can run code."""
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Write the brain, and print its SHA-256 and file. Raises MinibrainsError."""
+    folder, path = Path(arguments.folder), Path(arguments.file)
+    if path.exists():
+        raise MinibrainsError(f"{path} exists; choose another name: pack-model FOLDER FILE")
+    if path.suffix != ".safetensors":
+        raise MinibrainsError(f"{path} is no name of a brain; expected one in .safetensors")
+    brain, metadata = pack(folder)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    made_by = f"python -m server pack-model {folder.name} {path.name}"
+    sha256 = brain.save(path, title=folder.resolve().name, made_by=made_by, **metadata)
+    if isinstance(brain, VLMBrain):
+        try:
+            load_pretrained(BrainRef(str(path), sha256))
+        except MinibrainsError:
+            path.unlink()  # what does not load is no brain
+            raise
+    print(f"{sha256}  {path}")
+    return DONE
+
+
+def pack(folder: Path) -> tuple[Brain, dict[str, Any]]:
+    """Return the brain of a folder, and metadata for its header.
+
+    Args:
+        folder: What `save_pretrained` of transformers or PEFT has written.
+
+    Raises:
+        BrainError: It is no such folder, its weights are pickled or damaged, or it is an adapter
+            whose model is not named, or not among the brains here.
+    """
+    if not folder.is_dir():
+        raise BrainError(f"{folder} is no folder; expected one of save_pretrained")
+    _check_weights(folder)
+    try:
+        if (folder / ADAPTER).is_file():
+            base = _find_base(folder)
+            adapter = LoraAdapter.of_folder(folder, base)
+            _check_fit(folder, adapter, base)
+            return adapter, {"parents": [base.sha256]}
+        if (folder / CONFIG).is_file():
+            return VLMBrain.of_folder(folder), {"source": folder.resolve().name}
+    except (SafetensorError, UnicodeDecodeError, ValueError) as error:
+        raise BrainError(f"{folder} cannot be read: {error}") from None
+    raise BrainError(
+        f"{folder} has neither {CONFIG} nor {ADAPTER}; expected a folder that save_pretrained of "
+        "transformers or PEFT has written"
+    )
+
+
+def _check_weights(folder: Path) -> None:
+    """Raise BrainError unless there are weights in a safetensors file."""
+    if any(folder.glob("*.safetensors")):
+        return
+    pickled = sorted(path.name for path in folder.iterdir() if path.suffix in PICKLES)
+    if pickled:
+        raise BrainError(
+            f"{folder / pickled[0]} is pickled, and to read it could run code that is in it; "
+            "expected safetensors: save the model again with a current version of its library"
+        )
+    raise BrainError(f"{folder} has no weights; expected a file that ends in .safetensors")
+
+
+def _find_base(folder: Path) -> BrainRef:
+    """Return the model that an adapter's configuration names, out of the brains here.
+
+    Raises BrainError.
+    """
+    path = folder / ADAPTER
+    try:
+        config = parse_json(path.read_bytes())
+    except ValueError as error:
+        raise BrainError(f"{path} cannot be read: {error}") from None
+    name = None
+    if isinstance(config, dict):
+        name = config.get(BASE)
+    if not isinstance(name, str) or not name.strip():
+        raise BrainError(
+            f"{path} does not name its model; expected the name in {BASE}: write there "
+            "the title or the file of the brain that it was trained on"
+        )
+    titles: list[str] = []
+    for path in _models():
+        metadata = read_header(path).metadata
+        names = {path.name, path.stem, metadata.get("title"), metadata.get("source")}
+        if name in names or Path(name).name in names:
+            brain = VLMBrain.load(path)
+            assert brain.ref is not None
+            return brain.ref
+        titles.append(f"{metadata.get('title')!r} ({path.name})")
+    raise BrainError(
+        f"{folder} is an adapter for the model {name!r}, and the models here are "
+        f"{', '.join(titles)}; pack that model first, into {home() / 'models' / 'vlm'}"
+    )
+
+
+def _models() -> Iterable[Path]:
+    """Return the files of all models here, the user's own first."""
+    files: list[Path] = []
+    for models in (home() / "models", bundled_dir("models")):
+        files += sorted((models / "vlm").glob("*.safetensors"))
+    return files
+
+
+def _check_fit(folder: Path, adapter: LoraAdapter, base: BrainRef) -> None:
+    """Raise BrainError if an adapter changes what its model does not have."""
+    weights = read_header(Path(base.file)).tensors
+    shapes: dict[str, list[int]] = {}
+    for name, array in adapter.tensors.items():
+        match = TENSOR.fullmatch(name)
+        assert match is not None  # the brain has been checked
+        shape = shapes.setdefault(match["module"], [0, 0])
+        if match["half"] == "A":
+            shape[1] = np.shape(array)[1]
+        else:
+            shape[0] = np.shape(array)[0]
+    for module, shape in shapes.items():
+        found = weights.get(f"{module}.weight")
+        if found is None or list(found.shape) != shape:
+            has = "no such layer" if found is None else " x ".join(map(str, found.shape))
+            raise BrainError(
+                f"{folder} changes {module} of {' x '.join(map(str, shape))}, and the model "
+                f"{adapter.base!r} ({Path(base.file).name}) has {has} there; it is an adapter for "
+                f"another model, although it names this one in {BASE}"
+            )

@@ -1,0 +1,178 @@
+"""Folders of transformers and PEFT become brains with the same numbers; nothing in them is run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from minibrains.brain_file import read_header
+from minibrains.loading import BrainRef
+from nodes.language.lora import LANGUAGE_LAYERS, LoraAdapter, merged
+from nodes.language.pretrained import VLMBrain, load_pretrained
+from tests.support.command import Command
+from tests.support.tiny_vlm import save_model
+
+pytestmark = [
+    pytest.mark.usefixtures("tried_here"),
+    pytest.mark.filterwarnings("ignore:.*is_gradient_checkpointing:FutureWarning"),
+]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home folder of the command."""
+    monkeypatch.setenv("MINIBRAINS_HOME", str(tmp_path / "home"))
+    (tmp_path / "home/models/vlm").mkdir(parents=True)
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def base(home: Path) -> BrainRef:
+    """A model among the user's brains."""
+    brain = save_model(home / "models/vlm/tiny.safetensors")
+    assert brain.ref is not None
+    return brain.ref
+
+
+@pytest.fixture
+def folder(base: BrainRef, tmp_path: Path) -> Path:
+    """An adapter for that model, as PEFT saves it."""
+    from peft import LoraConfig, get_peft_model
+
+    settings = LoraConfig(
+        r=4, lora_alpha=8, target_modules=LANGUAGE_LAYERS, init_lora_weights=False
+    )
+    changed = get_peft_model(load_pretrained(base).model, settings)
+    changed.save_pretrained(tmp_path / "mine", save_embedding_layers=False)
+    _name(tmp_path / "mine", "people/tiny")
+    return tmp_path / "mine"
+
+
+def _name(folder: Path, name: str | None) -> None:
+    """Write the name of its model into an adapter's configuration."""
+    path = folder / "adapter_config.json"
+    config = json.loads(path.read_text())
+    config["base_model_name_or_path"] = name
+    path.write_text(json.dumps(config))
+
+
+def _said(minibrains: Command, folder: Path, file: Path) -> str:
+    """Return what is said when a folder is refused."""
+    result = minibrains("pack-model", str(folder), str(file))
+    assert result.returncode != 0
+    assert not file.exists()
+    assert "Traceback" not in result.stderr
+    return str(result.stderr)
+
+
+def test_a_model_is_packed_bit_for_bit(
+    minibrains: Command, base: BrainRef, tmp_path: Path, home: Path
+) -> None:
+    model = load_pretrained(base).model
+    model.save_pretrained(tmp_path / "Tiny-VL")
+    for name, text in VLMBrain.load(Path(base.file)).files.items():
+        (tmp_path / "Tiny-VL" / name).write_text(text)
+    file = home / "models/vlm/packed.safetensors"
+    result = minibrains("pack-model", str(tmp_path / "Tiny-VL"), str(file))
+    assert result.returncode == 0, result.stderr
+    sha256, _ = result.stdout.split()
+    packed = load_pretrained(BrainRef(str(file), sha256)).model.state_dict()
+    for name, tensor in model.state_dict().items():
+        assert torch.equal(packed[name], tensor)
+    assert read_header(file).metadata["source"] == "Tiny-VL"
+    again = minibrains("pack-model", str(tmp_path / "Tiny-VL"), str(file))
+    assert "exists; choose another name" in again.stderr
+
+
+def test_an_adapter_is_packed_bit_for_bit(
+    minibrains: Command, base: BrainRef, folder: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.safetensors"
+    result = minibrains("pack-model", str(folder), str(file))
+    assert result.returncode == 0, result.stderr
+    brain = LoraAdapter.load(file)
+    assert (brain.base, brain.base_sha256) == ("Tiny 0", base.sha256)
+    found = load_file(folder / "adapter_model.safetensors")
+    assert brain.tensors.keys() == found.keys()
+    for name, tensor in found.items():
+        assert np.array_equal(brain.tensors[name], tensor.numpy())
+
+
+def test_an_adapter_for_another_model_is_refused_by_both_names(
+    minibrains: Command, folder: Path, home: Path, tmp_path: Path
+) -> None:
+    _name(folder, "people/Large-VL")
+    said = _said(minibrains, folder, tmp_path / "mine.safetensors")
+    assert "an adapter for the model 'people/Large-VL'" in said
+    assert "'Tiny 0' (tiny.safetensors)" in said
+    _name(folder, "Qwen3-VL of 2.1 million numbers, untrained")
+    said = _said(minibrains, folder, tmp_path / "mine.safetensors")
+    assert "'Qwen3-VL of 2.1 million numbers, untrained' (sf2-untrained.safetensors) has" in said
+    assert "it is an adapter for another model" in said
+
+
+@pytest.mark.parametrize("name", [None, " "])
+def test_an_adapter_that_does_not_name_its_model_is_refused(
+    name: str | None, minibrains: Command, folder: Path, tmp_path: Path
+) -> None:
+    _name(folder, name)
+    said = _said(minibrains, folder, tmp_path / "mine.safetensors")
+    assert "adapter_config.json does not name its model; expected" in said
+
+
+def test_pickled_weights_are_refused_unread(
+    minibrains: Command, folder: Path, tmp_path: Path
+) -> None:
+    (folder / "adapter_model.safetensors").unlink()
+    (folder / "adapter_model.bin").write_bytes(b"cos\nsystem\n(S'touch ran'\ntR.")
+    said = _said(minibrains, folder, tmp_path / "mine.safetensors")
+    assert "adapter_model.bin is pickled" in said
+
+
+def test_what_is_no_such_folder_is_refused(
+    minibrains: Command, folder: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.safetensors"
+    assert "is no folder; expected one of save_pretrained" in _said(
+        minibrains, tmp_path / "no", file
+    )
+    assert "expected one in .safetensors" in _said(minibrains, folder, tmp_path / "mine.bin")
+    (folder / "adapter_model.safetensors").write_bytes(b"{}")
+    assert "cannot be read" in _said(minibrains, folder, file)
+    (folder / "adapter_config.json").write_text("[")
+    assert "adapter_config.json" in _said(minibrains, folder, file)
+    (folder / "adapter_config.json").unlink()
+    assert "has neither config.json nor adapter_config.json" in _said(minibrains, folder, file)
+
+
+def test_an_adapter_of_another_kind_is_refused(
+    minibrains: Command, folder: Path, tmp_path: Path
+) -> None:
+    weights: dict[str, Any] = load_file(folder / "adapter_model.safetensors")
+    save_file({**weights, "more.weight": torch.ones(2)}, folder / "adapter_model.safetensors")
+    said = _said(minibrains, folder, tmp_path / "mine.safetensors")
+    assert "tensor 'more.weight' f32[2]; expected base_model.model" in said
+
+
+def test_a_packed_adapter_changes_the_model_as_peft_does(
+    minibrains: Command, base: BrainRef, folder: Path, tmp_path: Path
+) -> None:
+    from peft import PeftModel
+
+    file = tmp_path / "mine.safetensors"
+    sha256, _ = minibrains("pack-model", str(folder), str(file)).stdout.split()
+    asked = load_pretrained(base)
+    inputs = asked.read(np.zeros((32, 96, 3), np.uint8), "Which action?")
+    with torch.inference_mode():
+        plain = asked.next_logits(asked.model, inputs)
+        ours = asked.next_logits(merged(asked.model, [(BrainRef(str(file), sha256), 1.0)]), inputs)
+        theirs = PeftModel.from_pretrained(load_pretrained(base).model, folder)
+        unmerged = theirs(**inputs, use_cache=False).logits[0, -1]
+    assert not torch.allclose(ours, plain, atol=1e-2)
+    assert torch.allclose(ours, unmerged, atol=1e-3)

@@ -1,0 +1,366 @@
+"""A vision-language model learns from a data set, goes on after a kill, and is adapted."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+
+from minibrains import Episode
+from minibrains.brain_file import read_header
+from minibrains.errors import BrainError, DataError, MinibrainsError
+from minibrains.files import bundled_dir
+from minibrains.testing import ScratchHost, opened, play
+from nodes.language.lora import LANGUAGE_LAYERS, LoraAdapter, LoRALoader
+from nodes.language.merging import MergeLoRA
+from nodes.language.pretrained import VLMBrain, load_pretrained
+from nodes.language.vlm import VLMStrategist
+from nodes.learning.data_set import DataSet
+from nodes.learning.train_vlm import LoRAPreset, TrainLoRA, TrainVLM, VLMTraining
+from nodes.learning.vlm_samples import BatchReader, VLMSamples
+from tests.support.data_sets import ACTIONS
+from tests.support.fights import info
+from tests.support.tiny_vlm import LEARNING, NAME, PROMPTS, match, save_model, write_pictures
+
+pytestmark = pytest.mark.usefixtures("tried_here")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home folder, for this process."""
+    monkeypatch.setenv("MINIBRAINS_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> VLMBrain:
+    return save_model(tmp_path / "tiny.safetensors")
+
+
+class _Host(ScratchHost):
+    """A host that is asked to stop after some steps."""
+
+    steps: float = np.inf
+
+    def progress(self, done: float, total: float | None = None, text: str = "") -> None:
+        super().progress(done, total, text)
+        if done >= self.steps - 1:
+            self.stopping = True
+
+
+def _train(node: VLMTraining, tmp_path: Path, stop: float = np.inf) -> ScratchHost:
+    """Let a node train until it is finished, or is stopped after some steps."""
+    (tmp_path / "run").mkdir(exist_ok=True)
+    host = _Host(tmp_path / "run")
+    host.steps = stop
+    with opened(node, host):
+        node.reset(Episode(0, 0, "node"))
+        while not node.emit().finished and not host.stopping:
+            node.latch()
+    return host
+
+
+def _base(model: VLMBrain, **widgets: Any) -> TrainVLM:
+    settings = {**LEARNING, "epochs": 26, "rate": 3e-3, "auxiliary": ("agent_x-enemy_x", "height")}
+    return TrainVLM(brain=model, **{**settings, **widgets})
+
+
+def _lora(model: VLMBrain, **widgets: Any) -> TrainLoRA:
+    return TrainLoRA(brain=model, **{**LEARNING, "name": "adapter", **widgets})
+
+
+def _curve(home: Path, name: str = "small", table: str = "training") -> dict[str, np.ndarray]:
+    with (home / "training" / name / f"{table}.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    return {column: np.array([float(row[column]) for row in rows]) for column in rows[0]}
+
+
+def _trained(home: Path, name: str = "small") -> VLMBrain:
+    return VLMBrain.load(home / "models/vlm" / f"{name}.safetensors")
+
+
+def _agreement(brain: VLMBrain, data: DataSet, loader: LoRALoader | None = None) -> float:
+    """The share of a match's samples that a strategist answers as labelled."""
+    adapters = [] if loader is None else [loader.tick()]
+    samples = data.read(data.episodes()[0])
+    right: list[bool] = []
+    node = VLMStrategist(brain=brain, answer="choose")
+    with opened(node):
+        for row in range(len(samples)):
+            inputs = {"image": samples.picture(row), "prompt": PROMPTS[0], "adapters": adapters}
+            (answer,) = play(node, inputs)
+            right.append(answer.text == str(samples.actions[row]))
+    return float(np.mean(right))
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home folder with a base that was trained."""
+    folder = tmp_path_factory.mktemp("learned")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MINIBRAINS_HOME", str(folder / "home"))
+        write_pictures()
+        _train(_base(save_model(folder / "tiny.safetensors")), folder)
+    return folder / "home"
+
+
+# -- the base
+
+
+@pytest.mark.slow
+def test_it_learns_to_answer_as_the_teacher(learned: Path) -> None:
+    loss = _curve(learned)["loss"]
+    assert loss[-5:].mean() < 0.5 * loss[:5].mean()
+    assert _curve(learned, table="validation")["agreement"].max() > 0.9
+    assert _agreement(_trained(learned), DataSet(learned / "data" / NAME)) > 0.9
+    assert (learned / "training/small/training_curves.png").read_bytes().startswith(b"\x89PNG")
+    header = read_header(learned / "models/vlm/small.safetensors").metadata
+    about = json.loads(header["data"])
+    assert (about["name"], about["episodes"], about["samples"]) == (NAME, 6, 4 * 35)
+    assert json.loads(header["metrics"])["validation_agreement"] > 0.9
+    assert json.loads(header["prompts"]) == list(PROMPTS[:1])
+
+
+@pytest.mark.slow
+def test_it_ends_its_answers(learned: Path) -> None:
+    samples = DataSet(learned / "data" / NAME).episodes()
+    picture = DataSet(learned / "data" / NAME).read(samples[0]).picture(0)
+    node = VLMStrategist(brain=_trained(learned), answer="generate")
+    with opened(node):
+        (answer,) = play(node, {"image": picture, "prompt": PROMPTS[0]})
+    assert answer.text in ("0", "1", "2")
+
+
+def test_every_checkpoint_answers(model: VLMBrain, tmp_path: Path, home: Path) -> None:
+    data = write_pictures(4)
+    _train(_base(model, epochs=2), tmp_path)
+    checkpoints = sorted((home / "training/small").glob("step-*.safetensors"))
+    assert [path.stem for path in checkpoints] == ["step-000005", "step-000010", "step-000014"]
+    for path in checkpoints:
+        assert 0 <= _agreement(VLMBrain.load(path), data) <= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("precision", ["f32", "bf16"])
+def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(
+    precision: str, model: VLMBrain, tmp_path: Path, home: Path
+) -> None:
+    write_pictures(4)
+    _train(_base(model, name="whole", epochs=2, precision=precision), tmp_path)
+    _train(_base(model, epochs=2, precision=precision), tmp_path, stop=3)
+    host = _train(_base(model, epochs=2, precision=precision), tmp_path, stop=5)
+    assert "goes on after step 3" in host.said[0]
+    _train(_base(model, epochs=2, precision=precision), tmp_path)
+    for table in ("training", "validation"):
+        whole, parts = _curve(home, "whole", table), _curve(home, "small", table)
+        for name, values in whole.items():
+            assert parts[name] == pytest.approx(values, abs=1e-5)
+    for name, array in _trained(home, "whole").tensors.items():
+        assert np.array_equal(array, _trained(home).tensors[name])
+
+
+def test_a_batch_is_read_as_in_play(model: VLMBrain) -> None:
+    """Questions of different lengths in one batch change no answer."""
+    import torch
+
+    data = write_pictures(2)
+    assert model.ref is not None
+    asked = load_pretrained(model.ref)
+    samples = VLMSamples(data, data.episodes(), PROMPTS, ("height",))
+    few = [samples[row] for row in range(7)]  # in row 7 no action has an effect
+    assert len({sample.prompt for sample in few}) == 2
+    reader = BatchReader(asked, model.answers, np.zeros(1, np.float32), np.ones(1, np.float32))
+    inputs = reader(few)["inputs"]
+    pictures = data.read(data.episodes()[0])
+    with torch.inference_mode():
+        together = asked.model(**inputs, use_cache=False).logits[:, -2]
+        for row, sample in enumerate(few):
+            alone = asked.read(pictures.picture(row), sample.prompt)
+            logits = asked.next_logits(asked.model, alone)
+            assert torch.allclose(together[row], logits, atol=1e-4)
+
+
+def test_a_full_disk_keeps_the_last_checkpoint(
+    model: VLMBrain, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_pictures(4)
+    _train(_base(model, epochs=2), tmp_path, stop=5)
+    with monkeypatch.context() as full:
+        full.setattr("os.fsync", _no_space)
+        with pytest.raises(MinibrainsError, match="No space left on device; the checkpoint of ste"):
+            _train(_base(model, epochs=2), tmp_path)
+    _train(_base(model, epochs=2), tmp_path)
+    assert len(_curve(home)["loss"]) == 14
+
+
+def _no_space(handle: int) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def test_a_loss_that_is_no_number_leaves_its_batch(
+    model: VLMBrain, tmp_path: Path, home: Path
+) -> None:
+    write_pictures(4)
+    with pytest.raises(MinibrainsError, match=r"the loss of step \d+ is (nan|inf)") as refused:
+        _train(_base(model, rate=1e25), tmp_path)
+    assert "\n" not in str(refused.value)
+    (path,) = (home / "training/small").glob("not-finite-*.npz")
+    with np.load(path) as batch:
+        assert len(batch["labels"]) == 16
+        assert batch["input_ids"].shape[0] == 16
+
+
+def test_another_training_of_the_same_name_is_refused(
+    model: VLMBrain, tmp_path: Path, home: Path
+) -> None:
+    write_pictures(4)
+    _train(_base(model, epochs=1), tmp_path)
+    with pytest.raises(MinibrainsError, match="its batch is 16, and here it is 8; choose another"):
+        _train(_base(model, epochs=1, batch=8), tmp_path)
+    (home / "training/small/training.json").write_text("{")
+    with pytest.raises(MinibrainsError, match=r"training.json cannot be read.*choose another name"):
+        _train(_base(model, epochs=1), tmp_path)
+
+
+@pytest.mark.parametrize("file", ["learner.safetensors", "optimizer.pt", "trainer_state.json"])
+def test_a_damaged_checkpoint_is_named(
+    file: str, model: VLMBrain, tmp_path: Path, home: Path
+) -> None:
+    write_pictures(4)
+    _train(_base(model, epochs=1), tmp_path, stop=2)
+    (home / "training/small/checkpoint-2" / file).write_bytes(b"{")
+    with pytest.raises(MinibrainsError, match=r"cannot be read, so the training cannot go on"):
+        _train(_base(model, epochs=1), tmp_path)
+
+
+def test_what_cannot_be_learned_from_is_refused(model: VLMBrain, tmp_path: Path) -> None:
+    data = write_pictures(2)
+    with pytest.raises(MinibrainsError, match="expected at least one question, none empty"):
+        _train(_base(model, prompts=(" ",)), tmp_path)
+    with pytest.raises(DataError, match="has no variable 'width'"):
+        _train(_base(model, auxiliary=("width",)), tmp_path)
+    for path in data.files():
+        path.unlink()
+    for number in range(2):
+        unknown = [sample._replace(actionable=None) for sample in match(number)]
+        data.write(info(number), unknown)
+    with pytest.raises(DataError, match="no sample in which an action has an effect"):
+        _train(_base(model), tmp_path)
+
+
+# -- an adapter
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*is_gradient_checkpointing:FutureWarning")
+def test_an_adapter_learns_another_rule_and_leaves_the_base_alone(
+    learned: Path, tmp_path: Path, home: Path
+) -> None:
+    other = write_pictures(other=True)
+    base = _trained(learned)
+    before = {name: array.copy() for name, array in base.tensors.items()}
+    assert _agreement(base, other) < 0.2
+    _train(_lora(base, epochs=12), tmp_path)
+    adapter = LoraAdapter.load(home / "models/lora_adapter/adapter.safetensors")
+    assert _agreement(base, other, LoRALoader(brain=adapter)) > 0.9
+    assert (adapter.adapter["r"], adapter.adapter["lora_alpha"]) == (16, 32)
+    modules = {name.split(".")[-3] for name in adapter.tensors}
+    assert modules == {
+        "q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"
+    }  # fmt: skip
+    assert not any("visual" in name for name in adapter.tensors)
+    for name, array in before.items():
+        assert array.tobytes() == base.tensors[name].tobytes()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*is_gradient_checkpointing:FutureWarning")
+def test_an_adapter_s_training_goes_on_with_its_dropout(
+    model: VLMBrain, tmp_path: Path, home: Path
+) -> None:
+    write_pictures(4)
+    settings: dict[str, Any] = {"preset": "careful", "batch": 0, "epochs": 1, "rate": 1e-3}
+    _train(_lora(model, name="whole", **settings), tmp_path)
+    _train(_lora(model, **settings), tmp_path, stop=3)
+    _train(_lora(model, **settings), tmp_path)
+    whole, parts = _curve(home, "whole"), _curve(home, "adapter")
+    assert len(whole["loss"]) == 14, "3 * 35 samples in steps of 8"
+    assert parts["loss"] == pytest.approx(whole["loss"], abs=1e-5)
+
+
+def test_presets(model: VLMBrain) -> None:
+    assert _lora(model, batch=0).lora() == LoRAPreset(16, 32, 0.0, 32, 1, 2e-3, 3)
+    careful = _lora(model, batch=0, preset="careful").lora()
+    assert careful == LoRAPreset(16, 16, 0.05, 2, 4, 2e-4, 3)
+    assert careful.batch * careful.accumulate == 8
+    changed = _lora(model, preset="careful", rank=4, dropout=0.0).lora()
+    assert (changed.rank, changed.alpha, changed.dropout) == (4, 16, 0.0)
+
+
+def test_an_adapter_for_actions_that_the_model_cannot_answer_is_refused(
+    tmp_path: Path, model: VLMBrain
+) -> None:
+    write_pictures(2)
+    two = VLMBrain(model.tensors, files=model.files, answers=("0", "1"))
+    two.save(tmp_path / "two.safetensors", title="Two", made_by="a test")
+    node = _lora(VLMBrain.load(tmp_path / "two.safetensors"))
+    with pytest.raises(DataError, match=f"has the actions {ACTIONS[2]}, which are no answers of"):
+        _train(node, tmp_path)
+
+
+# -- merging
+
+
+@pytest.mark.filterwarnings("ignore:.*is_gradient_checkpointing:FutureWarning")
+@pytest.mark.parametrize("weights", ["f32", "f16"])
+def test_a_merged_model_answers_as_the_base_with_its_adapter(
+    weights: Literal["f32", "f16"], model: VLMBrain, tmp_path: Path, home: Path
+) -> None:
+    import torch
+    from peft import LoraConfig, get_peft_model
+
+    assert model.ref is not None
+    settings = LoraConfig(
+        r=16, lora_alpha=32, target_modules=LANGUAGE_LAYERS, init_lora_weights=False
+    )
+    unmerged = get_peft_model(load_pretrained(model.ref).model, settings)
+    unmerged.save_pretrained(tmp_path / "peft", save_embedding_layers=False)
+    LoraAdapter.of_folder(tmp_path / "peft", model.ref).save(
+        tmp_path / "lora.safetensors", title="t", made_by="a test"
+    )
+    loader = LoRALoader(brain=LoraAdapter.load(tmp_path / "lora.safetensors"))
+    node = MergeLoRA(brain=model, name="one", weights=weights)
+    with opened(node):
+        before, after = play(node, {"adapters": [loader.tick()]}, {"adapters": [loader.tick()]})
+    assert (before, after) == ((False,), (True,))
+
+    brain = VLMBrain.load(home / "models/vlm/one.safetensors")
+    assert brain.ref is not None
+    assert brain.answers == model.answers
+    asked = load_pretrained(brain.ref)
+    plain = load_pretrained(model.ref)
+    tolerance = {"f32": 1e-3, "f16": 3e-2}[weights]
+    for seed in range(5):
+        picture = np.random.default_rng(seed).integers(0, 256, (32, 96, 3), np.uint8)
+        inputs = asked.read(picture, PROMPTS[0])
+        with torch.inference_mode():
+            expected = unmerged(**inputs, use_cache=False).logits[0, -1]
+            assert torch.allclose(asked.next_logits(asked.model, inputs), expected, atol=tolerance)
+            unchanged = plain.next_logits(plain.model, inputs)
+        assert not torch.allclose(unchanged, expected, atol=10 * tolerance)
+
+
+def test_what_cannot_be_merged_is_refused(model: VLMBrain, tmp_path: Path) -> None:
+    node = MergeLoRA(brain=model, name="one")
+    with opened(node), pytest.raises(MinibrainsError, match="nothing to merge; link a LoRALoader"):
+        play(node, {"adapters": []})
+    untrained = LoraAdapter.load(bundled_dir("models") / "lora_adapter/sf2-untrained.safetensors")
+    link = LoRALoader(brain=untrained).tick()
+    with opened(node), pytest.raises(BrainError, match=r"the model 'Qwen3-VL.*this one is 'Tiny 0"):
+        play(node, {"adapters": [link]})
+    with pytest.raises(MinibrainsError, match="cannot be the name of a brain"):
+        MergeLoRA(brain=model, name="../one").check()
