@@ -213,7 +213,9 @@ class LearnFighterColors(Node, category="learning", collects=True):
         packed = np.array(colors, "<u4")
         pixels = packed.view(np.uint8).reshape(-1, 4)[:, :3]
         names = tuple(map(self._name, looks))
-        return FighterColors(looks=names, colors=np.ascontiguousarray(pixels), share=share)
+        return FighterColors(
+            looks=names, divide=True, colors=np.ascontiguousarray(pixels), share=share
+        )
 
     def _stage_colors(self) -> set[int]:
         """Return the colours that any episode shows away from the fighters most of the time."""

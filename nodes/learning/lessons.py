@@ -65,7 +65,8 @@ class Eyes(NamedTuple):
     @property
     def digest(self) -> str:
         """A SHA-256 of all settings and colours."""
-        digest = hashlib.sha256(repr((self.colors.looks, *self[1:])).encode())
+        about = (self.colors.looks, self.colors.divide, *self[1:])
+        digest = hashlib.sha256(repr(about).encode())
         digest.update(self.colors.colors.tobytes())
         digest.update(self.colors.share.tobytes())
         return digest.hexdigest()
@@ -75,6 +76,7 @@ class EyesParts(NamedTuple):
     """Eyes in a form that can be pickled."""
 
     looks: tuple[str, ...]
+    divide: bool
     colors: np.ndarray
     share: np.ndarray
     settings: tuple[Any, ...]
@@ -83,11 +85,19 @@ class EyesParts(NamedTuple):
     def of(cls, eyes: Eyes) -> EyesParts:
         """Take eyes apart."""
         colors = eyes.colors
-        return cls(colors.looks, np.array(colors.colors), np.array(colors.share), eyes[1:])
+        return cls(
+            colors.looks,
+            colors.divide,
+            np.array(colors.colors),
+            np.array(colors.share),
+            eyes[1:],
+        )
 
     def whole(self) -> Eyes:
         """Put the eyes together again."""
-        colors = FighterColors(looks=self.looks, colors=self.colors, share=self.share)
+        colors = FighterColors(
+            looks=self.looks, divide=self.divide, colors=self.colors, share=self.share
+        )
         return Eyes(colors, *self.settings)
 
 

@@ -29,6 +29,10 @@ MOST_LOOKS: Final = 256
 MOST_COLORS: Final = 4096
 FIGHTERS: Final = ("own", "other")
 """The labels of a fighter's tiles."""
+AROUND: Final = 8
+"""Pixels to each side within which the fighters' own colours decide about a colour of both."""
+BOTH: Final = 1
+"""The value, in both masks, of a pixel whose colour both fighters have, until it is decided."""
 DOUBT: Final = 0.02
 """Least probability that a colour is visible, or not: a first picture may hide or add one."""
 
@@ -46,6 +50,13 @@ class FighterColors(Brain):
 
     kind = "fighter_colors"
     looks: tuple[str, ...] = setting(doc="the names of the looks, all different")
+    divide: bool = setting(
+        False,
+        "a pixel of a colour that both fighters have belongs to the one with more pixels of its "
+        "own colours around it; without this, to neither, and a pose looks different beside a "
+        "fighter who shares colours",
+        added=True,
+    )
     colors: np.ndarray = tensor("u8[colors 3]", "red, green and blue, all different")
     share: np.ndarray = tensor(
         "f32[looks colors]",
@@ -109,8 +120,9 @@ class FighterMask(Node, category="vision"):
     It is assumed that in a match's first picture the own fighter is the left one; that is wrong in
     save states from the middle of a match in which the two have changed sides. Until a picture
     shows two fighters whose looks the brain has, the masks are empty. From then on, the colours
-    that only one of the two has are followed. A colour that is spread over more than `widest`
-    columns of that first picture is one of the stage, and is not followed in this match.
+    that only one of the two has are followed, and with `divide` in the brain also those that both
+    have. A colour that is spread over more than `widest` columns of that first picture is one of
+    the stage, and is not followed in this match.
     """
 
     brain: FighterColors
@@ -148,6 +160,8 @@ class FighterMask(Node, category="vision"):
             return FighterView(np.zeros((*colors.shape, 2), np.uint8), frame, self.facing)
         self._paint()
         masks = self._table.take(colors).view(np.uint8).reshape(*colors.shape, 2)
+        if self.brain.divide:
+            _divide(masks)
         self._face(masks)
         if self.turn and not self.facing:
             return FighterView(masks[:, ::-1], frame[:, ::-1], self.facing)
@@ -222,20 +236,54 @@ class FighterMask(Node, category="vision"):
 
     def _paint(self) -> None:
         """Let the table give the two masks at once, unless it does already: the own one in the low
-        byte, the other one in the high byte.
+        byte, the other one in the high byte, and BOTH in both for a colour of both.
         """
         wanted = (self.looks, self.stage)
         if self._painted == wanted:
             return
         looks = tuple(self.brain.looks.index(look) for look in self.looks)
-        own, other = self._only(looks, np.isin(self._colors, self.stage))
-        self._table[self._colors] = own * np.uint16(0x00FF) + other * np.uint16(0xFF00)
+        stage = np.isin(self._colors, self.stage)
+        own, other = self._only(looks, stage)
+        values = own * np.uint16(0x00FF) + other * np.uint16(0xFF00)
+        if self.brain.divide:
+            both = self._has[looks[0]] & self._has[looks[1]] & ~stage
+            values += both * np.uint16(0x0101 * BOTH)
+        self._table[self._colors] = values
         self._painted = wanted
 
     def _face(self, masks: np.ndarray) -> None:
         (own, other), pixels = _median_columns(masks)
         if min(pixels) >= self.least:
             self.facing = own <= other
+
+
+def _divide(masks: np.ndarray) -> None:
+    """Replace BOTH in masks by 255 in that of the fighter with more pixels around, and by 0."""
+    contested = masks[..., 0] == BOTH
+    rows, columns = contested.nonzero()
+    if not len(rows):
+        return
+    # only what is around the pixels in question is added up, with a first row and column of zeros
+    top, left = max(rows.min() - AROUND, 0), max(columns.min() - AROUND, 0)
+    near = masks[top : rows.max() + AROUND + 1, left : columns.max() + AROUND + 1]
+    height, width, _ = near.shape
+    more = (near[..., 0] == 255).astype(np.int32) - (near[..., 1] == 255)
+    sums = np.zeros((height + 1, width + 1), np.int32)
+    more.cumsum(axis=0, out=sums[1:, 1:])
+    sums[1:, 1:].cumsum(axis=1, out=sums[1:, 1:])
+
+    first_row = (rows - top - AROUND).clip(0)
+    first_column = (columns - left - AROUND).clip(0)
+    last_row = (rows - top + AROUND + 1).clip(max=height)
+    last_column = (columns - left + AROUND + 1).clip(max=width)
+    around = (
+        sums[last_row, last_column]
+        - sums[first_row, last_column]
+        - sums[last_row, first_column]
+        + sums[first_row, first_column]
+    )
+    masks[rows, columns, 0] = np.where(around > 0, 255, 0)
+    masks[rows, columns, 1] = np.where(around < 0, 255, 0)
 
 
 def _median_columns(masks: np.ndarray) -> tuple[list[int], list[int]]:

@@ -229,6 +229,7 @@ RED, GREEN, BLUE, SKIN, GRASS = (200, 0, 0), (0, 200, 0), (0, 0, 200), (220, 180
 COLORS = np.array([RED, GREEN, BLUE, SKIN], np.uint8)
 SHARE = np.array([[1, 0, 0, 1], [0, 1, 0, 1], [0, 0, 1, 1]], np.float32)
 BRAIN = FighterColors(looks=("red", "green", "blue"), colors=COLORS, share=SHARE)
+DIVIDING = FighterColors(looks=BRAIN.looks, divide=True, colors=COLORS, share=SHARE)
 
 
 def _picture(width: int = 120, **fighters: int) -> np.ndarray:
@@ -241,8 +242,10 @@ def _picture(width: int = 120, **fighters: int) -> np.ndarray:
     return picture
 
 
-def _views(*pictures: np.ndarray, **widgets: Any) -> list[FighterView]:
-    node = FighterMask(brain=BRAIN, **widgets)
+def _views(
+    *pictures: np.ndarray, brain: FighterColors = BRAIN, **widgets: Any
+) -> list[FighterView]:
+    node = FighterMask(brain=brain, **widgets)
     ticks = [{"frame": picture} for picture in pictures]
     with opened(node):
         return play(node, *ticks)
@@ -469,6 +472,35 @@ def test_masks_are_exactly_the_pixels_of_each_fighters_own_colours(
     assert np.array_equal(view.masks, expected * np.uint8(255))
 
 
+def test_a_colour_of_both_belongs_to_the_nearer_fighter() -> None:
+    apart = _picture(red=20, green=60)
+    skin = (apart == SKIN).all(axis=2)
+    (view,) = _views(apart, brain=DIVIDING)
+    red = (apart == RED).all(axis=2)
+    green = (apart == GREEN).all(axis=2)
+    red[:, :40] |= skin[:, :40]
+    green[:, 40:] |= skin[:, 40:]
+    assert np.array_equal(view.masks > 0, np.stack([red, green], axis=2))
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 60), st.integers(1, 120))
+def test_the_pixels_around_decide_about_a_colour_of_both(
+    seed: int, height: int, width: int
+) -> None:
+    random = np.random.default_rng(seed)
+    first = _picture(red=20, green=60)
+    second = np.full_like(first, GRASS)
+    second[:height, :width] = np.array([RED, GREEN, SKIN, GRASS, GRASS, GRASS, GRASS], np.uint8)[
+        random.integers(0, 7, (height, width))
+    ]
+    view = _views(first, second, brain=DIVIDING)[1]
+    red, green = (second == RED).all(axis=2), (second == GREEN).all(axis=2)
+    for row, column in np.argwhere((second == SKIN).all(axis=2))[:50]:
+        around = np.s_[max(row - 8, 0) : row + 9, max(column - 8, 0) : column + 9]
+        more = int(red[around].sum()) - int(green[around].sum())
+        assert view.masks[row, column].tolist() == [255 * (more > 0), 255 * (more < 0)]
+
+
 @given(st.integers(0, 2**32 - 1), st.booleans())
 def test_packed_colours_are_those_of_the_picture(seed: int, mirrored: bool) -> None:
     picture = np.random.default_rng(seed).integers(0, 256, (5, 7, 3), np.uint8)
@@ -557,6 +589,7 @@ def test_a_look_has_the_colours_at_the_fighter_that_are_nowhere_else(tmp_path: P
     ]
     brain = FighterColors.load(_learned(tmp_path, *moments, names=("Red",)))
     assert brain.looks == ("Red", "Red, mirror match", "1")
+    assert brain.divide
     found = {}
     for look, share in zip(brain.looks, brain.share, strict=True):
         found[look] = {tuple(color) for color in brain.colors[share > 0].tolist()}
