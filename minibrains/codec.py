@@ -252,7 +252,7 @@ def _record(form: str, values: list[Any]) -> Any:
 
 def _defaults(cls: type) -> dict[str, Any]:
     """Return the defaults of the fields of a NamedTuple or frozen dataclass that have one."""
-    if issubclass(cls, tuple):
+    if not dataclasses.is_dataclass(cls):
         defaults: dict[str, Any] = getattr(cls, "_field_defaults")  # noqa: B009 - not in typeshed
         return defaults
     return {
