@@ -155,7 +155,7 @@ def test_it_learns_to_answer_as_the_teacher(learned: Path) -> None:
     about = json.loads(header["data"])
     assert about["name"] == NAME
     assert about["episodes"] == 6
-    assert about["samples"] == 4 * 35
+    assert about["samples"] == 5 * 35
     metrics = json.loads(header["metrics"])
     assert metrics["validation_agreement"] > 0.9
     assert json.loads(header["prompts"]) == list(PROMPTS[:1])

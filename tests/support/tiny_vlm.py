@@ -49,8 +49,8 @@ def save_model(path: Path, seed: int = 0) -> VLMBrain:
 
 
 def match(number: int, other: bool = False, count: int = 40) -> list[Sample]:
-    """The samples of a match: a square on the left, in the middle or on the right, and the
-    teacher's action of that number; with `other`, of the number after it.
+    """The samples of a match: a square on the left, in the middle or on the right, each of its own
+    colour, and the teacher's action of that number; with `other`, of the number after it.
     """
     random = np.random.default_rng(number)
     samples: list[Sample] = []
@@ -58,7 +58,7 @@ def match(number: int, other: bool = False, count: int = 40) -> list[Sample]:
         place = int(random.integers(3))
         picture = np.full((32, 96, 3), 40, np.uint8)
         top = int(random.integers(8, 16))
-        picture[top : top + 12, 32 * place + 8 : 32 * place + 24] = (0, 200, 0)
+        picture[top : top + 12, 32 * place + 8 : 32 * place + 24, place] = 250
         action = place
         if other:
             action = (place + 1) % 3
