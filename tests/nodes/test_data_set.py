@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import runpy
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,9 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from minibrains.errors import DataError
+from minibrains.files import bundled_dir
 from minibrains.games.splits import HELD_BACK, Splits
+from nodes.language.pretrained import VLMBrain, load_pretrained
 from nodes.learning.data_set import (
     NONE,
     DataSet,
@@ -27,6 +30,7 @@ from nodes.learning.data_set import (
     encode_picture,
 )
 from tests.support.data_sets import ACTIONS, INFO, picture, samples, write
+from tests.support.page_scripts import read_scripts
 
 Change = Callable[[dict[str, Any], dict[str, Any]], None]
 """Changes the columns and the metadata of a file."""
@@ -86,6 +90,33 @@ def test_hugging_face_opens_it_with_its_pictures(
     assert (row["outcome"], row["state"]) == ("lost", "Level4.KazeVsBron")
     folder = datasets.load_dataset(str(tmp_path / "data"), cache_dir=cache, split="train")
     assert len(folder) == 6, "the card says where the data is"
+
+
+def test_the_script_of_the_page_makes_conversations_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")  # it is read by the import
+    import datasets
+
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / ".minibrains/data/sf2-pictures")
+    script = tmp_path / "conversations.py"
+    script.write_text(read_scripts("data.md")["conversations.py"].text)
+    runpy.run_path(str(script))
+    rows = datasets.Dataset.from_parquet("conversations.parquet", cache_dir=str(tmp_path / "read"))
+    model = VLMBrain.load(bundled_dir("models") / "vlm/sf2-untrained.safetensors")
+    assert model.ref is not None
+    processor = load_pretrained(model.ref).processor
+    processor.chat_template = model.files["chat_template.jinja"]
+    for number, row in enumerate(rows):
+        assert np.array_equal(np.asarray(row["images"][0]), picture(number))
+        text = processor.apply_chat_template(row["messages"], tokenize=False)
+        assert text == (
+            "<|im_start|>user\n<|vision_start|><|image_pad|><|vision_end|>You are on the left. "
+            f"Which action?<|im_end|>\n<|im_start|>assistant\n{ACTIONS[number]}<|im_end|>\n"
+        )
 
 
 @pytest.mark.parametrize("channels", [1, 3])
