@@ -212,9 +212,11 @@ class LearnFighterColors(Node, category="learning", collects=True):
                 row[column] = found.get(color, 0)
         packed = np.array(colors, "<u4")
         pixels = packed.view(np.uint8).reshape(-1, 4)[:, :3]
-        names = tuple(map(self._name, looks))
         return FighterColors(
-            looks=names, divide=True, colors=np.ascontiguousarray(pixels), share=share
+            looks=tuple(map(self._look_name, looks)),
+            characters=tuple(self._name(look.character) for look in looks),
+            colors=np.ascontiguousarray(pixels),
+            share=share,
         )
 
     def _stage_colors(self) -> set[int]:
@@ -244,10 +246,13 @@ class LearnFighterColors(Node, category="learning", collects=True):
     def _is_body(self, color: int) -> bool:
         return any(self._share(look, color) >= BODY for look in self._pictures)
 
-    def _name(self, look: Look) -> str:
-        name = str(look.character)
-        if 0 <= look.character < len(self.names):
-            name = self.names[look.character]
+    def _name(self, character: int) -> str:
+        if 0 <= character < len(self.names):
+            return self.names[character]
+        return str(character)
+
+    def _look_name(self, look: Look) -> str:
+        name = self._name(look.character)
         if look.mirror:
             return f"{name}, mirror match"
         return name

@@ -65,7 +65,7 @@ class Eyes(NamedTuple):
     @property
     def digest(self) -> str:
         """A SHA-256 of all settings and colours."""
-        about = (self.colors.looks, self.colors.divide, *self[1:])
+        about = (self.colors.looks, self.colors.characters, *self[1:])
         digest = hashlib.sha256(repr(about).encode())
         digest.update(self.colors.colors.tobytes())
         digest.update(self.colors.share.tobytes())
@@ -76,7 +76,7 @@ class EyesParts(NamedTuple):
     """Eyes in a form that can be pickled."""
 
     looks: tuple[str, ...]
-    divide: bool
+    characters: tuple[str, ...]
     colors: np.ndarray
     share: np.ndarray
     settings: tuple[Any, ...]
@@ -87,7 +87,7 @@ class EyesParts(NamedTuple):
         colors = eyes.colors
         return cls(
             colors.looks,
-            colors.divide,
+            colors.characters,
             np.array(colors.colors),
             np.array(colors.share),
             eyes[1:],
@@ -96,7 +96,10 @@ class EyesParts(NamedTuple):
     def whole(self) -> Eyes:
         """Put the eyes together again."""
         colors = FighterColors(
-            looks=self.looks, divide=self.divide, colors=self.colors, share=self.share
+            looks=self.looks,
+            characters=self.characters,
+            colors=self.colors,
+            share=self.share,
         )
         return Eyes(colors, *self.settings)
 

@@ -29,10 +29,10 @@ MOST_LOOKS: Final = 256
 MOST_COLORS: Final = 4096
 FIGHTERS: Final = ("own", "other")
 """The labels of a fighter's tiles."""
-AROUND: Final = 8
-"""Pixels to each side within which the fighters' own colours decide about a colour of both."""
-BOTH: Final = 1
-"""The value, in both masks, of a pixel whose colour both fighters have, until it is decided."""
+AROUND: Final = 24
+"""Pixels to each side within which a fighter's own colours claim a pixel of a shared colour."""
+SHARED: Final = 1
+"""The value, in both masks, of a pixel of a shared colour, until it is decided whose it is."""
 DOUBT: Final = 0.02
 """Least probability that a colour is visible, or not: a first picture may hide or add one."""
 
@@ -50,11 +50,10 @@ class FighterColors(Brain):
 
     kind = "fighter_colors"
     looks: tuple[str, ...] = setting(doc="the names of the looks, all different")
-    divide: bool = setting(
-        False,
-        "a pixel of a colour that both fighters have belongs to the one with more pixels of its "
-        "own colours around it; without this, to neither, and a pose looks different beside a "
-        "fighter who shares colours",
+    characters: tuple[str, ...] = setting(
+        (),
+        "the character of each look; then colours that several characters have are in the masks "
+        "too, in every match in the same way",
         added=True,
     )
     colors: np.ndarray = tensor("u8[colors 3]", "red, green and blue, all different")
@@ -69,6 +68,11 @@ class FighterColors(Brain):
                 f"{where}: looks has {len(self.looks)} names; "
                 f"expected 2 to {MOST_LOOKS}, all different"
             )
+        if self.characters and len(self.characters) != len(self.looks):
+            raise BrainError(
+                f"{where}: characters has {len(self.characters)} names for {len(self.looks)} "
+                "looks; expected one for each, or none"
+            )
         if len(self.looks) != len(self.share):
             raise BrainError(
                 f"{where}: share has {len(self.share)} rows for {len(self.looks)} looks; "
@@ -82,6 +86,14 @@ class FighterColors(Brain):
         if not ((self.share >= 0) & (self.share <= 1)).all():
             raise BrainError(f"{where}: share has values outside of 0 to 1")
         self._check_telling(where)
+
+    def shared(self) -> np.ndarray:
+        """Return for each colour whether several characters have it: bool [colors]."""
+        owners = np.zeros(len(self.colors), np.intp)
+        for character in set(self.characters):
+            looks = [each == character for each in self.characters]
+            owners += (self.share[looks] > 0).any(axis=0)
+        return owners > 1
 
     def _check_telling(self, where: str) -> None:
         """Raise BrainError if a look has no colour by which it differs from another one."""
@@ -120,9 +132,14 @@ class FighterMask(Node, category="vision"):
     It is assumed that in a match's first picture the own fighter is the left one; that is wrong in
     save states from the middle of a match in which the two have changed sides. Until a picture
     shows two fighters whose looks the brain has, the masks are empty. From then on, the colours
-    that only one of the two has are followed, and with `divide` in the brain also those that both
-    have. A colour that is spread over more than `widest` columns of that first picture is one of
-    the stage, and is not followed in this match.
+    that only one of the two has are followed. A colour that is spread over more than `widest`
+    columns of that first picture is one of the stage, and is not followed in this match.
+
+    With `characters` in the brain, colours that several characters have are no fighter's own, even
+    beside a fighter who does not have them: so a pose looks the same whoever the opponent is. They
+    are followed too, and so are those that both have in a mirror match. A pixel of them is in the
+    mask of each fighter who has one of its own colours at most 24 pixels away in both directions,
+    and in both masks if neither has.
     """
 
     brain: FighterColors
@@ -141,6 +158,7 @@ class FighterMask(Node, category="vision"):
     def open(self, host: Host) -> None:
         self._colors = pack_colors(self.brain.colors)
         self._has = self.brain.share > 0
+        self._shared = self.brain.shared()
         self._numbers = np.arange(1, len(self._colors) + 1, dtype="<u2")
         # one entry for each colour that there is: it takes 32 MiB of addresses, but only the pages
         # of colours that occur take memory
@@ -160,8 +178,8 @@ class FighterMask(Node, category="vision"):
             return FighterView(np.zeros((*colors.shape, 2), np.uint8), frame, self.facing)
         self._paint()
         masks = self._table.take(colors).view(np.uint8).reshape(*colors.shape, 2)
-        if self.brain.divide:
-            _divide(masks)
+        if self.brain.characters:
+            _claim(masks)
         self._face(masks)
         if self.turn and not self.facing:
             return FighterView(masks[:, ::-1], frame[:, ::-1], self.facing)
@@ -232,11 +250,12 @@ class FighterMask(Node, category="vision"):
     def _only(self, looks: tuple[int, ...], stage: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return for each of two looks the colours that are only its own: bool [colors]."""
         own, other = self._has[looks[0]], self._has[looks[1]]
-        return own & ~other & ~stage, other & ~own & ~stage
+        nobodys = self._shared | stage
+        return own & ~other & ~nobodys, other & ~own & ~nobodys
 
     def _paint(self) -> None:
         """Let the table give the two masks at once, unless it does already: the own one in the low
-        byte, the other one in the high byte, and BOTH in both for a colour of both.
+        byte, the other one in the high byte, and SHARED in both for a shared colour.
         """
         wanted = (self.looks, self.stage)
         if self._painted == wanted:
@@ -245,9 +264,9 @@ class FighterMask(Node, category="vision"):
         stage = np.isin(self._colors, self.stage)
         own, other = self._only(looks, stage)
         values = own * np.uint16(0x00FF) + other * np.uint16(0xFF00)
-        if self.brain.divide:
-            both = self._has[looks[0]] & self._has[looks[1]] & ~stage
-            values += both * np.uint16(0x0101 * BOTH)
+        if self.brain.characters:
+            shown = (self._has[looks[0]] | self._has[looks[1]]) & ~stage
+            values += (shown & ~own & ~other) * np.uint16(0x0101 * SHARED)
         self._table[self._colors] = values
         self._painted = wanted
 
@@ -257,19 +276,19 @@ class FighterMask(Node, category="vision"):
             self.facing = own <= other
 
 
-def _divide(masks: np.ndarray) -> None:
-    """Replace BOTH in masks by 255 in that of the fighter with more pixels around, and by 0."""
-    contested = masks[..., 0] == BOTH
-    rows, columns = contested.nonzero()
+def _claim(masks: np.ndarray) -> None:
+    """Replace SHARED in masks by 255 in that of each fighter whose own colours are around, or in
+    both if neither's are, and else by 0.
+    """
+    rows, columns = (masks[..., 0] == SHARED).nonzero()
     if not len(rows):
         return
-    # only what is around the pixels in question is added up, with a first row and column of zeros
+    # only what is around these pixels is added up, with a first row and column of zeros
     top, left = max(rows.min() - AROUND, 0), max(columns.min() - AROUND, 0)
     near = masks[top : rows.max() + AROUND + 1, left : columns.max() + AROUND + 1]
     height, width, _ = near.shape
-    more = (near[..., 0] == 255).astype(np.int32) - (near[..., 1] == 255)
-    sums = np.zeros((height + 1, width + 1), np.int32)
-    more.cumsum(axis=0, out=sums[1:, 1:])
+    sums = np.zeros((height + 1, width + 1, 2), np.int32)
+    np.cumsum(near == 255, axis=0, dtype=np.int32, out=sums[1:, 1:])
     sums[1:, 1:].cumsum(axis=1, out=sums[1:, 1:])
 
     first_row = (rows - top - AROUND).clip(0)
@@ -282,8 +301,9 @@ def _divide(masks: np.ndarray) -> None:
         - sums[last_row, first_column]
         + sums[first_row, first_column]
     )
-    masks[rows, columns, 0] = np.where(around > 0, 255, 0)
-    masks[rows, columns, 1] = np.where(around < 0, 255, 0)
+    claims = around > 0
+    claims |= ~claims.any(axis=1, keepdims=True)
+    masks[rows, columns] = claims * np.uint8(255)
 
 
 def _median_columns(masks: np.ndarray) -> tuple[list[int], list[int]]:
