@@ -24,8 +24,8 @@ SCRIPTS = {**ENVIRONMENT, **PLAYING}
     "name",
     [
         "look.py",
-        "several.py",
-        "with_sb3.py",
+        pytest.param("several.py", marks=pytest.mark.slow),
+        pytest.param("with_sb3.py", marks=pytest.mark.slow),
         pytest.param("with_sac.py", marks=pytest.mark.slow),
         pytest.param("remember.py", marks=pytest.mark.slow),
         "own_loop.py",

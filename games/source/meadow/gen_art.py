@@ -101,7 +101,7 @@ Pixel = Callable[[int, int, int, int], str]
 
 
 class Tile(NamedTuple):
-    """How a kind of ground is drawn."""
+    """The drawing of a kind of ground."""
 
     pixel: Pixel
     palette: int = 0
