@@ -9,7 +9,7 @@ PIP = $(VENV)/bin/python -m pip install --disable-pip-version-check --quiet --co
 
 EDITOR = $(shell find web/src -type f) web/index.html web/package-lock.json web/vite.config.ts
 
-.PHONY: run test slow docs soak bench clean
+.PHONY: run test types pytest slow docs soak bench clean
 
 run: $(VENV)/installed
 	$(VENV)/bin/python -m server run workflows/sf2.json --video sf2.mp4
@@ -23,8 +23,14 @@ test: $(VENV)/installed-dev
 	@command -v strace >/dev/null || { echo "strace is missing, which tests what a power cut leaves: apt-get install strace"; exit 2; }
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
+	$(MAKE) --no-print-directory --jobs 2 pytest types
+
+# run beside the tests, because each of these keeps only one core busy
+types:
 	$(VENV)/bin/mypy
 	$(VENV)/bin/python hatch_build.py check
+
+pytest:
 	$(VENV)/bin/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 30
 
 slow: $(VENV)/installed-dev

@@ -26,24 +26,35 @@ commands get a process each."""
 LONGEST = (
     "games/test_sf2_pixels.py",
     "web/test_editor.py",
-    "evaluation/test_evaluate.py",
-    "project/test_reference.py",
     "process/test_workers.py",
-    "games/test_duel.py",
+    "web/test_live_view.py",
+    "project/test_reference.py",
+    "nodes/test_ppo.py",
+    "http/test_queue.py",
+    "evaluation/test_evaluate.py",
+    "graph/test_workflow_file.py",
+    "nodes/test_conform.py",
+    "http/test_limits.py",
+    "web/test_looks.py",
+    "web/test_carried_workflows.py",
+    "http/test_runs.py",
+    "web/test_runs_panel.py",
+    "run/test_run.py",
+    "run/test_replay.py",
+    "commands/test_doctor.py",
+    "web/test_choices.py",
+    "web/test_gallery.py",
+    "run/test_python_door.py",
     "api/test_brain.py",
+    "run/test_realtime.py",
     "api/test_missing_packages.py",
     "nodes/test_hostile_models.py",
     "project/test_wheel.py",
-    "engine/test_background.py",
-    "run/test_realtime.py",
-    "http/test_queue.py",
-    "graph/test_workflow_file.py",
-    "http/test_limits.py",
     "commands/test_make_brains.py",
     "games/test_duel_search.py",
 )
-"""The files that take longest. They begin first, so that the processes that share the tests end at
-about the same time."""
+"""The files that take longest, in `make test` or in `make slow`. They begin first, so that the
+processes that share the tests end at about the same time."""
 
 pytest.register_assert_rewrite("tests.support")
 

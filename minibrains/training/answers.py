@@ -39,7 +39,7 @@ linearly and not with their square, so that small ones still matter."""
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerLoss:
-    """What a model learns from a sample."""
+    """The loss of a sample."""
 
     answers: tuple[int, ...]
     """The token of each answer."""
@@ -142,7 +142,7 @@ class AnswerTraining:
     folder: Path
     """The folder for checkpoints."""
     epochs: int
-    """How often each sample is shown."""
+    """The number of times that each sample is shown."""
     batch: int
     """Number of samples that are computed at once."""
     accumulate: int

@@ -282,17 +282,17 @@ def next_area(script: WalkScript, here: str, target: str) -> str | None:
 
 @dataclass
 class WalkState:
-    """What is remembered from tick to tick."""
+    """The memory of a walk from tick to tick."""
 
     tapped: bool = False
     """A button was tapped on the last tick, and is to be released."""
     talks: int = 0
-    """How often something was talked to for the present goal."""
+    """The number of times that something was talked to for the present goal."""
     goal: int = -1
     in_talk: bool = False
     resting: bool = False
     moment: Any = None
-    """Where everything was when the way was found."""
+    """The places of everything when the way was found."""
     way: Pad = ()
 
 

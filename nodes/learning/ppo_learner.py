@@ -1,4 +1,4 @@
-"""What learns in TrainPPO: a policy, the games that it plays, and PPO of Stable-Baselines3."""
+"""The learner of TrainPPO: a policy, the games that it plays, and PPO of Stable-Baselines3."""
 
 from __future__ import annotations
 

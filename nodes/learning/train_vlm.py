@@ -64,7 +64,7 @@ class _Data(NamedTuple):
     training: VLMSamples
     validation: VLMSamples
     answers: tuple[str, ...]
-    """What the model chooses from: numbers of actions."""
+    """The answers that the model chooses from: numbers of actions."""
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -73,7 +73,7 @@ class _Data(NamedTuple):
 
 
 class VLMTraining(Imitation, abstract=True):
-    """What trainings of a vision-language model have in common.
+    """The common part of trainings of a vision-language model.
 
     validation_loss:  cross-entropy over the answers, on the matches that are not learned from,
         after each validation

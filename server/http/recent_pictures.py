@@ -18,7 +18,7 @@ from minibrains.video import ClipWriter
 from server.http.previews import JPEG, Encoded
 
 SECONDS: Final = 20.0
-"""How far back a clip goes."""
+"""The length of a clip."""
 MEMORY: Final = 32 << 20
 """Largest number of bytes that the pictures of a run take; older ones are dropped first."""
 _LONGEST_GAP: Final = 0.5

@@ -55,8 +55,9 @@ def kinds() -> dict[str, type[Brain]]:
 
 KINDS = kinds()
 fuzz = settings(
-    deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
+"""Few examples of each kind of brain, because there are many."""
 
 
 class Little(Brain):

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 
+
+@pytest.mark.slow
 def test_it_measures_every_phase_of_two_runs_in_new_processes(minibrains_process: Any) -> None:
     done = minibrains_process("bench", "start", "hello", "--json")
     assert done.returncode == 0, done.stderr

@@ -70,7 +70,7 @@ def test_no_node_learns_which_state_the_game_began_from(monkeypatch: pytest.Monk
 
 @pytest.mark.slow
 def test_it_wins_matches_on_a_stage_and_in_match_ups_that_it_has_not_seen() -> None:
-    """A quick check; docs/training.md has the measurement."""
+    """A quick check; docs/cloning.md has the measurement."""
     rows = _play("sf2_pixels", episodes=50)
     won = sum(bool(row["won"]) for row in rows)
     assert won >= 35
@@ -80,7 +80,7 @@ def test_it_wins_matches_on_a_stage_and_in_match_ups_that_it_has_not_seen() -> N
 def test_a_small_network_is_collected_for_trained_corrected_and_played(
     minibrains_process: Command, tmp_path: Path
 ) -> None:
-    """The commands of docs/training.md, with less of everything."""
+    """The commands of docs/cloning.md, with less of everything."""
     data = ("--set", "writer.name=small", "--ticks", "900", "--episodes")
     name = "policy_head/small.safetensors"
     for command in (

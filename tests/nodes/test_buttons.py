@@ -27,7 +27,7 @@ from nodes.policies.buttons import (
     sigmoid,
 )
 from tests.support.fights import COLORS, NAME, SMALL, TABLE, clone_buttons, write_fights
-from tests.support.paths import ROOT
+from tests.support.page_scripts import read_scripts
 
 
 @pytest.fixture(autouse=True)
@@ -302,9 +302,7 @@ def test_the_example_of_the_documentation_plays(
     path = home / "models/button_calibration/duel-buttons.safetensors"
     calibration.save(path, title="None", made_by="a test")
 
-    page = (ROOT / "docs/training.md").read_text()
-    _, _, script = page.partition("```python play_buttons.py\n")
-    script, _, _ = script.partition("```")
+    script = read_scripts("cloning.md")["play_buttons.py"].text
     short = script.replace("episodes=1", "episodes=1, ticks=90")
     exec(short, {})
     assert capsys.readouterr().out == "False\n"

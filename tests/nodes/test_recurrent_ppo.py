@@ -1,4 +1,6 @@
-"""TrainPPO with a policy that remembers; a script of docs/training.md learns what others cannot."""
+"""TrainPPO with a policy that remembers;
+a script of docs/reinforcement.md learns what others cannot.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ def pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The script of the page, whose game in recall.json is in the current folder."""
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "remember.py"
-    file.write_text(read_scripts("training.md")["remember.py"].text)
+    file.write_text(read_scripts("reinforcement.md")["remember.py"].text)
     runpy.run_path(str(file))["write_game"](memory=True)
     classes: dict[str, type[TorchNode]] = {"memory": VectorMemory, "head": VectorPolicy}
     for node, cls in classes.items():

@@ -478,6 +478,7 @@ def test_a_network_on_ray_plays_what_it_plays_here(
     assert (many["workers"], many["worker_deaths"]) == (2, 0)
 
 
+@pytest.mark.slow
 def test_a_worker_on_ray_that_dies_is_replaced(
     minibrains_process: Any,
     summary: Summary,
@@ -516,6 +517,7 @@ def test_a_run_whose_cluster_is_gone_says_so_and_leaves_nothing(
     assert _members(run.pid) == []
 
 
+@pytest.mark.slow
 def test_map_on_ray_gives_results_in_order(
     minibrains_process: Any, mapping: Any, cluster: dict[str, str]
 ) -> None:

@@ -1,4 +1,6 @@
-"""The scripts of docs/environment.md and docs/training.md do what the pages say."""
+"""The scripts of docs/environment.md, docs/reinforcement.md and docs/cloning.md do what the pages
+say.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +15,17 @@ from nodes.policies.vector import VectorPolicyBrain
 from tests.support.page_scripts import read_scripts
 
 ENVIRONMENT = read_scripts("environment.md")
-TRAINING = read_scripts("training.md")
-SCRIPTS = {**ENVIRONMENT, **TRAINING}
+PLAYING = read_scripts("reinforcement.md")
+CLONING = read_scripts("cloning.md")
+SCRIPTS = {**ENVIRONMENT, **PLAYING}
 
 
 @pytest.mark.parametrize(
     "name",
     [
         "look.py",
-        "several.py",
-        "with_sb3.py",
+        pytest.param("several.py", marks=pytest.mark.slow),
+        pytest.param("with_sb3.py", marks=pytest.mark.slow),
         pytest.param("with_sac.py", marks=pytest.mark.slow),
         pytest.param("remember.py", marks=pytest.mark.slow),
         "own_loop.py",
@@ -61,4 +64,5 @@ def test_a_script_of_the_page_on_pictures(name: str, tmp_path: Path) -> None:
 def test_all_scripts_were_found() -> None:
     scripts = ["look.py", "several.py", "with_sb3.py", "with_sac.py", "own_loop.py"]
     assert list(ENVIRONMENT) == scripts
-    assert list(TRAINING) == ["remember.py", "play_buttons.py"]
+    assert list(PLAYING) == ["remember.py"]
+    assert list(CLONING) == ["play_buttons.py"]  # tests/nodes/test_buttons.py runs it

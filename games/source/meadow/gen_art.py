@@ -10,7 +10,7 @@ own kind: such a tile has a picture for each of the 16 sets of neighbours that a
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -70,10 +70,21 @@ PHASES: dict[str, tuple[Color, int]] = {
 def tinted(color: Color, phase: str) -> Color:
     """Return a colour as it looks in a part of the day."""
     factors, added = PHASES[phase]
-    red, green, blue = (
-        min(31, value * factor // 32 + added) for value, factor in zip(color, factors, strict=True)
-    )
+    channels: list[int] = []
+    for value, factor in zip(color, factors, strict=True):
+        channels.append(min(31, value * factor // 32 + added))
+    red, green, blue = channels
     return red, green, blue
+
+
+def color_indices(colors: Iterable[str]) -> dict[str, int]:
+    """Return for each colour of a palette its index; 0 is transparent."""
+    return {name: index for index, name in enumerate(colors, start=1)}
+
+
+def blank(width: int, height: int, index: int = 0) -> Picture:
+    """Return a picture of one colour."""
+    return [[index] * width for _ in range(height)]
 
 
 def noise(x: int, y: int, salt: int = 0) -> int:
@@ -90,7 +101,7 @@ Pixel = Callable[[int, int, int, int], str]
 
 
 class Tile(NamedTuple):
-    """How a kind of ground is drawn."""
+    """The drawing of a kind of ground."""
 
     pixel: Pixel
     palette: int = 0
@@ -105,8 +116,11 @@ def distance_to_edge(x: int, y: int, mask: int) -> int:
     """Return how many pixels lie between a pixel and the nearest side with another neighbour; 8
     if there is none.
     """
-    sides = ((NORTH, y), (EAST, 7 - x), (SOUTH, 7 - y), (WEST, x))
-    return min((distance for side, distance in sides if mask & side), default=8)
+    nearest = SIDE
+    for side, distance in ((NORTH, y), (EAST, 7 - x), (SOUTH, 7 - y), (WEST, x)):
+        if mask & side:
+            nearest = min(nearest, distance)
+    return nearest
 
 
 def grass(x: int, y: int, mask: int, frame: int) -> str:
@@ -141,7 +155,9 @@ def path(x: int, y: int, mask: int, frame: int) -> str:
 
 
 def tall_grass(x: int, y: int, mask: int, frame: int) -> str:
-    sway = (0, 1, 0, -1)[frame] if y % 4 < 2 else 0
+    sway = 0
+    if y % 4 < 2:
+        sway = (0, 1, 0, -1)[frame]
     blade = (x + sway + 2 * (y // 4)) % 4
     if blade == 0:
         if y % 4:
@@ -160,7 +176,7 @@ def water(x: int, y: int, mask: int, frame: int) -> str:
         return "leaf dark"
     if depth == 1 and (x + y + frame) % 4:
         return "water light"
-    wave = (x + 2 * frame + (4 if y >= 4 else 0)) % 8
+    wave = (x + 2 * frame + 4 * (y // 4)) % 8
     if y % 4 == 1 and wave < 3:
         return "water light"
     if y % 4 == 2 and wave < 3:
@@ -311,7 +327,7 @@ def room_wall(x: int, y: int, mask: int, frame: int) -> str:
 def planks(x: int, y: int, mask: int, frame: int) -> str:
     if y % 4 == 3:
         return "floor dark"
-    if x == (3 if y < 4 else 7):
+    if x == 3 + 4 * (y // 4):
         return "floor dark"
     return "floor"
 
@@ -422,9 +438,12 @@ def pictures(tile: Tile, frame: int) -> list[Picture]:
     """Return the pictures of a tile in one frame: one, one for each set of neighbours, or the
     parts of a large one.
     """
-    colors = {name: index for index, name in enumerate(MAP_PALETTES[tile.palette], start=1)}
+    colors = color_indices(MAP_PALETTES[tile.palette])
+    masks = 1
+    if tile.edged:
+        masks = 16
     drawn: list[Picture] = []
-    for mask in range(16 if tile.edged else 1):
+    for mask in range(masks):
         for top in range(0, SIDE * tile.size, SIDE):
             for left in range(0, SIDE * tile.size, SIDE):
                 picture: Picture = []
@@ -535,10 +554,11 @@ MARKS: dict[str, str] = {
 
 def drawn(text: str) -> Picture:
     """Return the picture that rows of letters draw; a dot is transparent."""
-    index = {".": 0}
-    for number, letter in enumerate(PEOPLE, start=1):
-        index[letter] = number
-    return [[index[letter] for letter in row] for row in text.split()]
+    index = {".": 0, **color_indices(PEOPLE)}
+    picture: Picture = []
+    for row in text.split():
+        picture.append([index[letter] for letter in row])
+    return picture
 
 
 def person(look: str) -> list[Picture]:
@@ -563,7 +583,7 @@ LARGE = 4
 def enlarged(picture: Picture) -> Picture:
     """Return a picture at twice its size, its steps smoothed (Scale2x)."""
     height, width = len(picture), len(picture[0])
-    large = [[0] * (2 * width) for _ in range(2 * height)]
+    large = blank(2 * width, 2 * height)
     for y in range(height):
         for x in range(width):
             here = picture[y][x]
@@ -573,10 +593,14 @@ def enlarged(picture: Picture) -> Picture:
             right = picture[y][min(width - 1, x + 1)]
             corners = [here] * 4
             if up != down and left != right:
-                corners[0] = left if left == up else here
-                corners[1] = right if right == up else here
-                corners[2] = left if left == down else here
-                corners[3] = right if right == down else here
+                if left == up:
+                    corners[0] = left
+                if right == up:
+                    corners[1] = right
+                if left == down:
+                    corners[2] = left
+                if right == down:
+                    corners[3] = right
             large[2 * y][2 * x], large[2 * y][2 * x + 1] = corners[:2]
             large[2 * y + 1][2 * x], large[2 * y + 1][2 * x + 1] = corners[2:]
     return large
@@ -586,13 +610,16 @@ def portrait(text: str) -> Picture:
     """Return the 32 by 32 picture of a creature in a battle."""
     small = drawn(text)
     rows = [row for row in small if any(row)]
-    rows = [[0] * 8] * (8 - len(rows)) + rows
-    tall = len(rows) > 8
-    large = enlarged(rows) if tall else enlarged(enlarged(rows))
+    rows = blank(8, 8 - len(rows)) + rows
+    large = enlarged(rows)
+    if len(rows) <= 8:
+        large = enlarged(large)
     width, height = len(large[0]), len(large)
     left = (32 - width) // 2
-    blank = [[0] * 32] * (32 - height)
-    return blank + [[0] * left + row + [0] * (32 - width - left) for row in large]
+    picture = blank(32, 32 - height)
+    for row in large:
+        picture.append([0] * left + row + [0] * (32 - width - left))
+    return picture
 
 
 def sprite_numbers() -> dict[str, int]:
@@ -609,7 +636,10 @@ def sprite_tiles() -> tuple[list[Picture], list[int]]:
         first.append(len(tiles))
         for frame in person(look):
             tiles += cut(frame)
-    for texts in [(text,) for text in THINGS.values()] + list(CREATURES.values()):
+    for text in THINGS.values():
+        first.append(len(tiles))
+        tiles += cut(drawn(text))
+    for texts in CREATURES.values():
         first.append(len(tiles))
         for text in texts:
             tiles += cut(drawn(text))
@@ -637,29 +667,29 @@ def letter_tiles() -> list[Picture]:
     """Return the tiles of the text layer: a clear one, the letters, the parts of a window, a bar
     of 0 to 8 pixels.
     """
-    color = {name: index for index, name in enumerate(LETTERS, start=1)}
+    color = color_indices(LETTERS)
     font = read_font((HERE.parent / "pad" / "font.txt").read_text())
     font |= read_font((HERE / "lowercase.txt").read_text())
-    tiles: list[Picture] = [[[0] * SIDE for _ in range(SIDE)]]
+    tiles = [blank(SIDE, SIDE)]
     for code in range(FIRST_LETTER, LAST_LETTER + 1):
         bits = font.get(chr(code), [0] * 8)
-        tile: Picture = []
-        for row in bits:
-            tile.append([color["ink"] if row & 0x80 >> x else color["paper"] for x in range(SIDE)])
+        tile = blank(SIDE, SIDE, color["paper"])
+        for y, row in enumerate(bits):
+            for x in range(SIDE):
+                if row & 0x80 >> x:
+                    tile[y][x] = color["ink"]
         tiles.append(tile)
     for mask in (NORTH | WEST, NORTH, NORTH | EAST, WEST, EAST, SOUTH | WEST, SOUTH, SOUTH | EAST):
-        tile = []
+        tile = blank(SIDE, SIDE, color["paper"])
         for y in range(SIDE):
-            line: list[int] = []
             for x in range(SIDE):
-                depth = distance_to_edge(x, y, mask)
-                line.append(color["frame"] if depth in (1, 2) else color["paper"])
-            tile.append(line)
+                if distance_to_edge(x, y, mask) in (1, 2):
+                    tile[y][x] = color["frame"]
         tiles.append(tile)
     for filled in range(SIDE + 1):
-        tile = [[color["paper"]] * SIDE for _ in range(SIDE)]
+        tile = blank(SIDE, SIDE, color["paper"])
         for y in range(2, 6):
-            tile[y] = [color["health"] if x < filled else color["empty"] for x in range(SIDE)]
+            tile[y] = [color["health"]] * filled + [color["empty"]] * (SIDE - filled)
         tiles.append(tile)
     return tiles
 
@@ -671,16 +701,18 @@ LOGO_SCALE = 4
 def logo() -> list[Picture]:
     """Return the tiles of the game's name in large letters, row by row."""
     font = read_font((HERE.parent / "pad" / "font.txt").read_text())
-    color = {name: index for index, name in enumerate(LETTERS, start=1)}
+    color = color_indices(LETTERS)
     width = len(LOGO) * 6 * LOGO_SCALE
-    picture = [[0] * width for _ in range(SIDE * LOGO_SCALE)]
+    picture = blank(width, SIDE * LOGO_SCALE)
     for place, letter in enumerate(LOGO):
         for y in range(7 * LOGO_SCALE):
             for x in range(5 * LOGO_SCALE):
                 if font[letter][y // LOGO_SCALE] & 0x40 >> x // LOGO_SCALE:
                     left = place * 6 * LOGO_SCALE + x
                     picture[y + 2][left + 2] = picture[y + 2][left + 2] or color["shadow"]
-                    picture[y][left] = color["accent"] if y < 12 else color["ink"]
+                    picture[y][left] = color["ink"]
+                    if y < 12:
+                        picture[y][left] = color["accent"]
     return cut(picture)
 
 

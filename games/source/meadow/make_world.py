@@ -24,6 +24,7 @@ OPTION_COLUMNS, MOST_OPTIONS = 12, 4
 MOST_THINGS, MOST_CREATURES, MOST_DOORS, MOST_ITEMS, MOST_FLAGS = 8, 4, 4, 16, 64
 DIRECTIONS = ("down", "up", "left", "right")
 SIDES = {"south": "down", "north": "up", "west": "left", "east": "right"}
+"""Side of an area -> the way that leads there, in the order of DIRECTIONS."""
 SOLID, HURTS, HEALS = 1, 2, 4
 NOWHERE = 255
 FIRST_WORD = 0x80
@@ -61,7 +62,10 @@ class WorldMap:
         self.sprites = gen_art.sprite_numbers()
         self.things: list[str] = []
         for area in self.areas:
-            self.things += [thing["id"] for thing in area.get("things", [])]
+            for thing in area.get("things", []):
+                self.things.append(thing["id"])
+        (main_quest,) = (quest for quest in self.settings["quests"] if quest["type"] == "main")
+        self.main_steps: list[dict[str, str]] = main_quest["steps"]
         self.texts: list[str] = []
         self.conditions: list[int] = [0]
         self.code: list[int] = [END]
@@ -92,6 +96,12 @@ class WorldMap:
             return 0
         self.conditions += [*codes, 0]
         return len(self.conditions) - len(codes) - 1
+
+    def only_condition(self, entry: Mapping[str, Any], key: str) -> int:
+        """Return the same for the one condition that an entry has under a key."""
+        if key not in entry:
+            return 0
+        return self.condition({"if": [entry[key]]})
 
     # ---- texts ----
 
@@ -157,9 +167,10 @@ class WorldMap:
         match verb:
             case "say":
                 return [SAY, *word(self.text(rest))]
-            case "set" | "clear":
-                flag = self.number("flag", rest, self.flags)
-                return [SET if verb == "set" else CLEAR, flag]
+            case "set":
+                return [SET, self.number("flag", rest, self.flags)]
+            case "clear":
+                return [CLEAR, self.number("flag", rest, self.flags)]
             case "give":
                 return [GIVE, self.number("item", words[0], self.items), int(words[1])]
             case "take":
@@ -228,7 +239,9 @@ class WorldMap:
         wrong_at = right_at + len(right) + 3
         wrong = self.compiled([f"say {statement['wrong']}", cost], wrong_at)
         part_at = wrong_at + len(wrong) + 3
-        part = self.compiled([f"say {statement['part']}"] if "part" in statement else [], part_at)
+        part: list[int] = []
+        if "part" in statement:
+            part = self.simple(f"say {statement['part']}")
         end = part_at + len(part)
         jump = [GOTO, *word(end)]
         return [*head, *word(wrong_at), *word(part_at), *right, *jump, *wrong, *jump, *part]
@@ -250,8 +263,11 @@ def broken_text(text: str, width: Any) -> str:
         if line and used + 1 + columns > TEXT_COLUMNS:
             lines.append(line)
             line, used = "", 0
-        line = f"{line} {part}" if line else part
-        used += columns + (1 if used else 0)
+        if line:
+            line += " "
+            used += 1
+        line += part
+        used += columns
     lines.append(line)
     pages: list[str] = []
     for start in range(0, len(lines), TEXT_ROWS):
@@ -280,9 +296,11 @@ def read_map(name: str, area: Mapping[str, Any], terrain: Mapping[str, Any]) -> 
     size.
     """
     rows: list[str] = area["map"].split("\n")[:-1]
-    if len(rows) != ROWS or any(len(row) != COLUMNS for row in rows):
-        sizes = sorted({len(row) for row in rows})
-        raise WorldError(f"{name}: the map has {len(rows)} rows of {sizes}; expected 18 of 30")
+    sizes = {len(row) for row in rows}
+    if len(rows) != ROWS or sizes != {COLUMNS}:
+        raise WorldError(
+            f"{name}: the map has {len(rows)} rows of {sorted(sizes)}; expected 18 of 30"
+        )
     for y, row in enumerate(rows):
         for x, character in enumerate(row):
             if character not in terrain:
@@ -395,8 +413,10 @@ def source(world: WorldMap) -> str:
             if world.terrain[rows[y][x]].get("solid") or there.get("solid"):
                 raise WorldError(f"{name}: the door at {x}, {y} is in a wall, or leads into one")
             facing = world.number("direction", door["facing"], DIRECTIONS)
-            needs = world.condition({"if": [door["needs"]]} if "needs" in door else {})
-            refuse = world.script([door["refuse"]] if "refuse" in door else [])
+            needs = world.only_condition(door, "needs")
+            refuse = 0
+            if "refuse" in door:
+                refuse = world.script([door["refuse"]])
             doors.append(f"{{{x}, {y}, {target}, {to_x}, {to_y}, {facing}, {needs}, {refuse}}}")
         for thing in area.get("things", []):
             x, y = thing["at"]
@@ -417,9 +437,11 @@ def source(world: WorldMap) -> str:
             species = world.number("creature", creature["kind"], world.creatures)
             spawns.append(f"{{{species}, {x}, {y}}}")
         edges: list[str] = []
-        for direction in DIRECTIONS:
-            side = next(key for key, value in SIDES.items() if value == direction)
-            edges.append(str(world.area_names.index(area[side]) if side in area else NOWHERE))
+        for side in SIDES:
+            edge = NOWHERE
+            if side in area:
+                edge = world.area_names.index(area[side])
+            edges.append(str(edge))
         battle = cells(name, [area["battle"] * COLUMNS] * ROWS, world.terrain)[0]
         areas.append(
             f"{{{quoted(area['name'])}, cells_{name}, ground_{name}, "
@@ -437,8 +459,8 @@ def source(world: WorldMap) -> str:
     creatures: list[str] = []
     for name, creature in settings["creatures"].items():
         sprite = world.sprites[name]
-        armour = world.condition({"if": [creature["armour"]]} if "armour" in creature else {})
-        when = world.condition({"if": [creature["when"]]} if "when" in creature else {})
+        armour = world.only_condition(creature, "armour")
+        when = world.only_condition(creature, "when")
         creatures.append(
             f"{{{quoted(creature['name'])}, {sprite}, {creature['health']}, {creature['attack']}, "
             f"{creature['money']}, {creature['pace']}, {int(creature.get('keeps', False))}, "
@@ -448,9 +470,8 @@ def source(world: WorldMap) -> str:
     for secret in settings["secrets"].values():
         words = ", ".join(map(quoted, secret["words"]))
         secrets.append(f"{{{secret['asked']}, {{{words}}}}}")
-    (main_quest,) = (quest for quest in settings["quests"] if quest["type"] == "main")
     steps: list[str] = []
-    for step in main_quest["steps"]:
+    for step in world.main_steps:
         flag = world.number("flag", step["flag"], world.flags)
         steps.append(f"{{{flag}, {world.text(step['hint'])}}}")
     start, after = settings["start"], settings["after_death"]
@@ -467,7 +488,7 @@ def source(world: WorldMap) -> str:
         "const struct creature creatures": creatures,
         "const struct secret secrets": secrets,
         "const struct step main_steps": steps,
-        "const char *const texts": [quoted(text) for text in world.texts],
+        "const char *const texts": list(map(quoted, world.texts)),
     }
     for declaration, entries in tables.items():
         lines.append(f"{declaration}[] = {{\n    " + ",\n    ".join(entries) + ",\n};")
@@ -493,20 +514,25 @@ def check_edges(world: WorldMap, maps: Mapping[str, Sequence[str]]) -> None:
                 continue
             opposite = {"north": "south", "south": "north", "west": "east", "east": "west"}[side]
             there = border(maps[area[side]], opposite, world.terrain)
-            axis = 0 if direction in ("up", "down") else 1
+            axis = int(direction in ("left", "right"))
             if [place[axis] for place in free] != [place[axis] for place in there]:
                 raise WorldError(f"{name}: its {side} edge does not fit {area[side]}")
 
 
 def border(rows: Sequence[str], side: str, terrain: Mapping[str, Any]) -> list[tuple[int, int]]:
     """Return the free tiles of one side of a map."""
-    places = {
-        "north": [(x, 0) for x in range(COLUMNS)],
-        "south": [(x, ROWS - 1) for x in range(COLUMNS)],
-        "west": [(0, y) for y in range(ROWS)],
-        "east": [(COLUMNS - 1, y) for y in range(ROWS)],
-    }
-    return [(x, y) for x, y in places[side] if not terrain[rows[y][x]].get("solid")]
+    free: list[tuple[int, int]] = []
+    for y, row in enumerate(rows):
+        for x, character in enumerate(row):
+            sides = {
+                "north": y == 0,
+                "south": y == ROWS - 1,
+                "west": x == 0,
+                "east": x == COLUMNS - 1,
+            }
+            if sides[side] and not terrain[character].get("solid"):
+                free.append((x, y))
+    return free
 
 
 def header(world: WorldMap) -> str:
@@ -519,9 +545,7 @@ def header(world: WorldMap) -> str:
         "FLAGS": len(world.flags),
         "CREATURES": len(world.creatures),
         "SECRETS": len(world.secrets),
-        "MAIN_STEPS": len(
-            next(q for q in world.settings["quests"] if q["type"] == "main")["steps"]
-        ),
+        "MAIN_STEPS": len(world.main_steps),
         "START_MONEY": start["money"],
         "START_HEALTH": start["health"],
         "MOST_DAYS": world.settings["days"],

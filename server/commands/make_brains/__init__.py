@@ -71,8 +71,8 @@ FROM_WORKFLOWS: Mapping[str, WorkflowBrain] = {
 """File in models/ -> the workflow that makes it."""
 
 TRAINED: Mapping[str, str] = {
-    "policy_head/duel.safetensors": "docs/training.md",
-    "vector_policy/duel.safetensors": "docs/training.md",
+    "policy_head/duel.safetensors": "docs/cloning.md",
+    "vector_policy/duel.safetensors": "docs/reinforcement.md",
 }
 """File in models/ -> the page that says how it was trained."""
 
