@@ -468,7 +468,7 @@ PEOPLE_LOOKS: dict[str, str] = {
     # hair, clothes, their shade, legs
     "hero": "nRrb", "elder": "gPrn", "aunt": "nGDn", "shopkeeper": "yBbn", "child": "yCBb",
     "guard": "KggK", "woodcutter": "nrKD", "fisher": "RCBn", "hermit": "gDKn", "miner": "KyRn",
-    "scholar": "nWgb", "spirit": "WCWC",
+    "scholar": "nWgb", "spirit": "WCWC", "mapmaker": "yGDb", "runner": "nCBR",
 }  # fmt: skip
 THINGS: dict[str, str] = {
     "chest": """........ ........ ........ ........ ........ ........ ........ .KKKKKK.
@@ -489,6 +489,10 @@ THINGS: dict[str, str] = {
         .KCWCCK. KgBCWBgK KgCBBCgK KggggggK .KggggK. ..KggK.. .KggggK. ........""",
     "stone": """........ ........ ........ ........ ........ ...WW... ..WCCW.. .KCWCCK.
         .KCCCBK. .KBCCBK. ..KBBK.. .KKKKKK. KggggggK .KKKKKK. ........ ........""",
+    "feather": """........ ........ ........ ........ ........ ........ ........
+        ........ .....KK. ....KWWK ...KWWgK ..KWWgK. .KWWgK.. .KggK... KWKK.... ........""",
+    "post": """...KK... ..KRRKK. ..KRRRRK ..KWWWRK ..KRRRRK ..KRRKK. ..KgK... ..KgK...
+        ..KgK... ..KgK... ..KgK... ..KgK... ..KgK... .KKgKK.. KnnnnnK. KKKKKKK.""",
     "statue": """..KKKK.. .KggggK. KggggggK KgKggKgK KggggggK .KgKKgK. ..KKKK.. .KggggK.
         KggggggK KgKggKgK KgKggKgK .KggggK. .KgKKgK. .KgKKgK. KggggggK KKKKKKKK""",
 }  # fmt: skip
@@ -620,7 +624,11 @@ def sprite_tiles() -> tuple[list[Picture], list[int]]:
 
 
 def cut(picture: Picture) -> list[Picture]:
-    """Return a picture in tiles, row by row."""
+    """Return a picture in tiles, row by row. Raises ValueError if they do not fill it."""
+    if len(picture) % SIDE or len(picture[0]) % SIDE:
+        raise ValueError(
+            f"a picture has {len(picture)} rows of {len(picture[0])}; expected multiples of {SIDE}"
+        )
     tiles: list[Picture] = []
     for top in range(0, len(picture), SIDE):
         for left in range(0, len(picture[0]), SIDE):
@@ -635,20 +643,16 @@ FIRST_LETTER, LAST_LETTER = 32, 126
 
 def letter_tiles() -> list[Picture]:
     """Return the tiles of the text layer: a clear one, the letters, the parts of a window, a bar
-    of 0 to 8 pixels.
+    of 0 to 8 pixels, the characters of the upper status line.
     """
     color = {name: index for index, name in enumerate(LETTERS, start=1)}
     font = read_font((HERE.parent / "pad" / "font.txt").read_text())
     font |= read_font((HERE / "lowercase.txt").read_text())
     tiles: list[Picture] = [[[0] * SIDE for _ in range(SIDE)]]
     for code in range(FIRST_LETTER, LAST_LETTER + 1):
-        bits = font.get(chr(code), [0] * 8)
-        tile: Picture = []
-        for row in bits:
-            tile.append([color["ink"] if row & 0x80 >> x else color["paper"] for x in range(SIDE)])
-        tiles.append(tile)
+        tiles.append(letter(font.get(chr(code), [0] * 8)))
     for mask in (NORTH | WEST, NORTH, NORTH | EAST, WEST, EAST, SOUTH | WEST, SOUTH, SOUTH | EAST):
-        tile = []
+        tile: Picture = []
         for y in range(SIDE):
             line: list[int] = []
             for x in range(SIDE):
@@ -661,7 +665,16 @@ def letter_tiles() -> list[Picture]:
         for y in range(2, 6):
             tile[y] = [color["health"] if x < filled else color["empty"] for x in range(SIDE)]
         tiles.append(tile)
+    for bits in read_font((HERE / "status.txt").read_text()).values():
+        tiles.append(letter(bits))
     return tiles
+
+
+def letter(bits: Sequence[int]) -> Picture:
+    """Return the tile of a character, whose rows are bits with the highest at the left."""
+    names = list(LETTERS)
+    ink, paper = 1 + names.index("ink"), 1 + names.index("paper")
+    return [[ink if row & 0x80 >> x else paper for x in range(SIDE)] for row in bits]
 
 
 LOGO = "MEADOW"
