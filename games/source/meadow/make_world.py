@@ -42,6 +42,7 @@ OPERATIONS = (
     WAIT, TEST, CUTSCENE, TIMER, WIN,
 ) = range(len(OPERATIONS))  # fmt: skip
 HERE = Path(__file__).parent
+WORLDS = HERE / "worlds"
 
 
 class WorldError(ValueError):
