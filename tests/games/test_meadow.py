@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from games.source.meadow import FOLDER
+from games.source.meadow.calibrate import RULES, play_game
 from games.source.meadow.cartridge import (
     BATTLE,
     COLUMNS,
@@ -455,6 +456,24 @@ def test_the_teacher_completes_the_quests_from_the_title(
     assert (now["won"], now["lost"], now["step"]) == (1, 0, 6)
     for name, steps in SIDE_QUESTS.items():
         assert now[f"side_{name}"] == (steps if side_quests else 0)
+
+
+# ---- players without a plan ----
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "wall at the right hand, random option",
+        "nearest unseen tile, random option",
+        "talk to everything once, first option",
+    ],
+)
+def test_the_simple_players_find_their_way_out_of_the_house(
+    name: str, cartridge: Cartridge
+) -> None:
+    assert play_game(cartridge, RULES[name](1), seed=1, frames=1500).areas > 1
+    assert play_game(cartridge, RULES["nothing"](1), seed=1, frames=100).areas == 1
 
 
 # ---- its sources ----

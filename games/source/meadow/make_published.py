@@ -74,9 +74,7 @@ def header(variables: list[Variable]) -> str:
     return "\n".join([*lines, "#endif", ""])
 
 
-def entries(
-    variable: Variable, elements: Mapping[str, list[str]]
-) -> dict[str, dict[str, object]]:
+def entries(variable: Variable, elements: Mapping[str, list[str]]) -> dict[str, dict[str, object]]:
     """Return the entries of one variable in a file of stable-retro's.
 
     Args:

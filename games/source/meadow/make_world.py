@@ -33,6 +33,7 @@ NOWHERE = 255
 FIRST_WORD = 0x80
 """The character that stands for the first word of the first secret."""
 WORDS_A_SECRET = 4
+MOST_ASKED = 2 * WORDS_A_SECRET
 OPERATIONS = (
     "END", "SAY", "ASK", "SET", "CLEAR", "GIVE", "TAKE", "EARN", "PAY", "HEAL", "HURT", "GOTO",
     "WARP", "FIGHT", "TRY", "MOVE", "WAIT", "TEST", "CUTSCENE", "TIMER", "WIN",
@@ -456,6 +457,10 @@ def source(world: WorldMap) -> str:
         )
     secrets: list[str] = []
     for secret in settings["secrets"].values():
+        if not 1 <= secret["asked"] <= MOST_ASKED:
+            raise WorldError(
+                f"a secret asks for {secret['asked']} words; expected 1 to {MOST_ASKED}"
+            )
         words = ", ".join(map(quoted, secret["words"]))
         secrets.append(f"{{{secret['asked']}, {{{words}}}}}")
     quests: list[str] = []

@@ -25,8 +25,8 @@ from games.source.meadow.cartridge import (
 from nodes.exploring.walking import STEPS, Position, WalkScript, WorldState, find_path
 
 BUTTONS = ("UP", "DOWN", "LEFT", "RIGHT", "A", "B", "START", "SELECT")
-STEP_FRAMES = 8
-"""Frames of a step from tile to tile."""
+STEP_FRAMES = 9
+"""Frames from the beginning of a step until the next one can begin."""
 TAP_FRAMES = 2
 SCRIPT = WalkScript(**json.loads((FOLDER / "walk.json").read_text()))
 """The names of areas and things, which the rules need to read the variables."""
@@ -47,7 +47,7 @@ class Nothing:
 
 
 class Random:
-    """It holds each button with a probability of a quarter, and decides again after 8 frames."""
+    """It holds each button with a probability of a quarter, and decides again after a step."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -127,7 +127,9 @@ class Rule:
 
 
 class WallFollower(Rule):
-    """It keeps a wall at one hand, and presses A whenever it cannot go on.
+    """It walks on to a wall, keeps it at one hand, and presses A whenever it cannot go on.
+
+    Now and then it lets go of the wall, which may be that of an island.
 
     Args:
         seed: Of its random numbers.
@@ -135,15 +137,26 @@ class WallFollower(Rule):
         hand: 1 for the right one, -1 for the left one.
     """
 
+    LETS_GO = 0.02
+    """The probability at each step."""
     CLOCKWISE = ("UP", "RIGHT", "DOWN", "LEFT")
 
     def __init__(self, seed: int, options: str, hand: int) -> None:
         super().__init__(seed, options)
         self.hand = hand
         self.heading = 0
+        self.area = -1
+        self.has_wall = False
 
     def walk(self, cartridge: Cartridge) -> None:
-        for turn in (self.hand, 0, -self.hand, 2):
+        if cartridge.get("area") != self.area:
+            self.area = cartridge.get("area")
+            self.has_wall = False
+        if self.random.random() < self.LETS_GO:
+            self.has_wall = False
+            self.heading = self.random.randrange(4)
+        turns = (self.hand, 0, -self.hand, 2) if self.has_wall else (0, -self.hand, 2)
+        for turn in turns:
             heading = (self.heading + turn) % 4
             before = _place(cartridge)
             cartridge.step(self.CLOCKWISE[heading], frames=STEP_FRAMES)
@@ -152,6 +165,7 @@ class WallFollower(Rule):
             if _place(cartridge) != before:
                 self.heading = heading
                 return
+            self.has_wall = True
             self.tap(cartridge, "A")
             if cartridge.get("mode") != WALK:
                 return
@@ -171,6 +185,8 @@ class Explorer(Rule):
         self.entered: Counter[str] = Counter()
         self.area = ""
         self.steps = 0
+        self.beyond: list[str] = []
+        """The areas beyond this one, those that it has entered least often first."""
 
     def walk(self, cartridge: Cartridge) -> None:
         world = WorldState(cartridge.variables(), SCRIPT)
@@ -178,6 +194,9 @@ class Explorer(Rule):
             self.area = world.area
             self.entered[world.area] += 1
             self.steps = 0
+            self.beyond = list(SCRIPT.ways[world.area])
+            self.random.shuffle(self.beyond)
+            self.beyond.sort(key=self.entered.__getitem__)
         self.steps += 1
         self.seen.add((world.area, world.here))
         if self.steps > self.PATIENCE or not self.go_on(cartridge, world):
@@ -199,16 +218,15 @@ class Explorer(Rule):
 
     def leave(self, cartridge: Cartridge, world: WorldState) -> None:
         """Take a step on a way out; a random one if there is none."""
-        ways: list[tuple[int, float, str]] = []
-        for area in SCRIPT.ways[world.area]:
+        for area in self.beyond:
             places, direction = world.way_out(area)
             found = find_path(world, places, stop_beside=False)
             if found == "":
                 found = direction
             if found:
-                ways.append((self.entered[area], self.random.random(), found))
-        step = min(ways)[2] if ways else self.random.choice(BUTTONS[:4])
-        cartridge.step(step, frames=STEP_FRAMES)
+                cartridge.step(found, frames=STEP_FRAMES)
+                return
+        cartridge.step(self.random.choice(BUTTONS[:4]), frames=STEP_FRAMES)
 
 
 class Talker(Explorer):

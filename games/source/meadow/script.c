@@ -101,13 +101,16 @@ static void open_options(void)
     waits_for = OPTION;
 }
 
-/* Offer a word of a secret. After a wrong one, its words are asked for from the first again. */
+/* Offer a word of a secret. After the last one, more than there are are asked for on the way back. After a wrong one,
+   they are asked for from the first again; it counts if it is the first. */
 static void try_word(void)
 {
     u8 secret = byte(), offered = byte();
     u16 if_wrong = word(), if_part = word();
-    if (game.secret[secret * WORDS + tried[secret]] != offered) {
-        tried[secret] = 0;
+    const u8 *words = &game.secret[secret * WORDS];
+    u8 place = tried[secret] < WORDS ? tried[secret] : (u8)(2 * WORDS - 1 - tried[secret]);
+    if (words[place] != offered) {
+        tried[secret] = words[0] == offered;
         go_to(if_wrong);
         return;
     }
