@@ -35,7 +35,7 @@ DIALOGUE_ROW = 15
 
 MINUTES = (6 * 60, 12 * 60, 19 * 60, 22 * 60)
 """Since midnight: dawn, day, dusk and night, which have colours of their own."""
-FRAMES = 200
+FRAMES = 120
 """Number of frames played from each state in each part of the day."""
 LOOK_EVERY = 10
 """One in this many of the frames is used."""
