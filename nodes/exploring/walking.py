@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, get_type_hints
 
-from minibrains import Brain, Episode, MinibrainsError, Node, Pad, Variables, setting
+from minibrains import Brain, Episode, MinibrainsError, Node, Pad, Variables, setting, widget
 from minibrains.errors import BrainError
 from minibrains.values import parse_value
 
@@ -54,6 +54,8 @@ class Goal(NamedTuple):
     """Coins that are needed for it."""
     earn_in: str = ""
     """The area whose creatures it fights for them."""
+    quest: str = ""
+    """The side quest that it belongs to; empty: the main quest."""
 
 
 def read_goal(value: Mapping[str, Any]) -> Goal:
@@ -308,10 +310,11 @@ class WalkTo(Node, category="exploring"):
     """
 
     brain: WalkScript
+    side_quests: bool = widget(default=False, doc="complete the side quests, too")
 
     def reset(self, episode: Episode) -> None:
         self.memory = WalkState()
-        self._goals = [read_goal(goal) for goal in self.brain.goals]
+        self._goals = self._chosen_goals()
 
     def state(self) -> dict[str, Any]:
         """Return what is remembered, without the way, which is found again."""
@@ -319,7 +322,12 @@ class WalkTo(Node, category="exploring"):
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         self.memory = WalkState(**{**state, "way": ()})
-        self._goals = [read_goal(goal) for goal in self.brain.goals]
+        self._goals = self._chosen_goals()
+
+    def _chosen_goals(self) -> list[Goal]:
+        """Return the goals of the main quest, and of the side quests if they are wanted."""
+        goals = [read_goal(goal) for goal in self.brain.goals]
+        return [goal for goal in goals if self.side_quests or not goal.quest]
 
     def tick(self, variables: Variables) -> Pad:
         try:

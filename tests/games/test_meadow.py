@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from games.source.meadow import FOLDER
+from games.source.meadow.calibrate import RULES, play_game
 from games.source.meadow.cartridge import (
     BATTLE,
     COLUMNS,
@@ -28,6 +29,7 @@ from games.source.meadow.cartridge import (
 )
 from games.source.meadow.make_published import read_table
 from games.source.meadow.make_world import (
+    QUEST_TYPES,
     SIDES,
     WorldError,
     WorldMap,
@@ -41,6 +43,10 @@ from nodes.exploring.walking import WalkScript, WalkTo
 
 SOURCE = bundled_dir("games") / "source/meadow"
 WORLD = WorldMap(SOURCE / "worlds/meadow")
+SIDE_QUESTS: dict[str, int] = {}
+"""The steps of each side quest."""
+for _name, _quest in list(WORLD.settings["quests"].items())[1:]:
+    SIDE_QUESTS[_name] = len(_quest["steps"])
 PRESSED = ("UP", "DOWN", "LEFT", "RIGHT", "A", "B", "START", "SELECT")
 MOVES = {"DOWN": (0, 1), "UP": (0, -1), "LEFT": (-1, 0), "RIGHT": (1, 0)}
 NOWHERE = 255
@@ -53,18 +59,19 @@ def cartridge() -> Iterator[Cartridge]:
     del cartridge.emulator, cartridge.data
 
 
-def walker() -> WalkTo:
-    node = WalkTo(brain=WalkScript.load(bundled_dir("models") / "walk_script/meadow.safetensors"))
+def walker(side_quests: bool) -> WalkTo:
+    brain = WalkScript.load(bundled_dir("models") / "walk_script/meadow.safetensors")
+    node = WalkTo(brain=brain, side_quests=side_quests)
     node.reset(Episode(0, 0))
     return node
 
 
-def complete(cartridge: Cartridge, seed: int) -> dict[str, int]:
+def complete(cartridge: Cartridge, seed: int, side_quests: bool) -> dict[str, int]:
     """Let the teacher play from the title; the variables at the end."""
     cartridge.emulator.set_state(cartridge.title)
     cartridge.step()
     cartridge.set("seed", seed)
-    node = walker()
+    node = walker(side_quests)
     for _ in range(60_000):
         now = cartridge.variables()
         if now["won"] or now["lost"]:
@@ -214,6 +221,99 @@ def test_the_menu_uses_a_potion(cartridge: Cartridge) -> None:
     assert (cartridge.get("hp"), cartridge.get("item_potion")) == (15, 0)
 
 
+def test_the_menu_lists_the_quests_that_have_begun(cartridge: Cartridge) -> None:
+    cartridge.begin(seed=1)
+    cartridge.step(frames=2)
+    cartridge.set("flags", flags("promised_salve", "promised_map"))
+    cartridge.press("START")
+    cartridge.press("RIGHT")
+    assert (cartridge.get("mode"), cartridge.get("choices")) == (MENU, 3)
+    assert cartridge.text() == "Elder Rowan wants to see you."
+    cartridge.press("DOWN")
+    cartridge.step()
+    assert (cartridge.get("choice"), cartridge.text()) == (1, "Ask Ivy for a salve.")
+    cartridge.press("START")
+    assert (cartridge.get("mode"), cartridge.get("choices")) == (WALK, 0)
+
+
+def test_the_status_line_does_not_touch_the_edge_of_the_screen(cartridge: Cartridge) -> None:
+    cartridge.begin(seed=1)
+    cartridge.set("money", 1234)
+    cartridge.set("timer", 600)
+    cartridge.step(frames=3)
+    edge, line = cartridge.screen()[0], cartridge.screen()[1:7]
+    assert len(np.unique(edge, axis=0)) == 1
+    assert len(np.unique(line.reshape(-1, 3), axis=0)) > 2
+
+
+# ---- side quests ----
+
+
+def flags(*names: str) -> int:
+    """Return the variable `flags` in which these are set."""
+    return sum(1 << WORLD.flags.index(name) for name in names)
+
+
+def talk_to(cartridge: Cartridge, name: str) -> str:
+    """Stand to the left of a thing of this area and talk to it; the first page that it says."""
+    things = WORLD.areas[cartridge.get("area")]["things"]
+    x, y = next(thing["at"] for thing in things if thing["id"] == name)
+    cartridge.set("x", x - 1)
+    cartridge.set("y", y)
+    cartridge.step("RIGHT", frames=2)
+    cartridge.press("A")
+    cartridge.step()
+    assert cartridge.get("mode") == DIALOGUE
+    text = cartridge.text()
+    while cartridge.get("mode") == DIALOGUE:
+        cartridge.press("A")
+    return text
+
+
+def test_each_side_quest_counts_its_steps(cartridge: Cartridge) -> None:
+    assert {quest["type"] for quest in WORLD.quests[1:]} == set(QUEST_TYPES)
+    cartridge.begin(seed=1)
+    for name, quest in WORLD.settings["quests"].items():
+        variable = f"side_{name}" if name in SIDE_QUESTS else "step"
+        done = 0
+        for number, step in enumerate(quest["steps"], start=1):
+            done |= flags(step["flag"])
+            cartridge.set("flags", done)
+            cartridge.step()
+            assert cartridge.get(variable) == number
+        cartridge.set("flags", done & ~flags(quest["steps"][0]["flag"]))
+        cartridge.step()
+        assert cartridge.get(variable) == 0, "steps count in their order"
+
+
+def test_the_race_is_won_only_while_the_time_lasts(cartridge: Cartridge) -> None:
+    to_area(cartridge, "river")
+    began = flags("began_race")
+    cartridge.set("flags", began)
+    cartridge.set("timer", 30)
+    cartridge.step(frames=10)
+    assert cartridge.get("timer") == 20
+    cartridge.step(frames=25)
+    assert cartridge.get("timer") == 0
+    assert talk_to(cartridge, "post").startswith("Too late.")
+    assert cartridge.get("flags") == began
+    cartridge.set("timer", 30)
+    assert talk_to(cartridge, "post").startswith("You touch the post in time!")
+    assert (cartridge.get("timer"), cartridge.get("side_race")) == (0, 2)
+
+
+def test_the_map_is_drawn_when_every_area_was_entered(cartridge: Cartridge) -> None:
+    to_area(cartridge, "shop")
+    cartridge.set("flags", flags("promised_map"))
+    everywhere = (1 << len(WORLD.areas)) - 1
+    cartridge.set("areas_seen", everywhere & ~2)
+    assert "still white spots" in talk_to(cartridge, "mapmaker")
+    assert cartridge.get("side_map") == 1
+    cartridge.set("areas_seen", everywhere)
+    assert "A shrine" in talk_to(cartridge, "mapmaker")
+    assert cartridge.get("side_map") == 2
+
+
 def test_who_falls_wakes_up_at_home_with_half_the_money(cartridge: Cartridge) -> None:
     to_area(cartridge, "field")
     cartridge.set("hp", 1)
@@ -301,7 +401,10 @@ def check_sane(now: dict[str, int]) -> None:
     assert now["clock"] < 24 * 60
     assert 1 <= now["day"] <= 60
     assert now["step"] <= 6
-    assert now["choices"] <= len(WORLD.items)
+    for name, steps in SIDE_QUESTS.items():
+        assert now[f"side_{name}"] <= steps
+    assert now["timer"] <= 480
+    assert now["choices"] <= max(len(WORLD.items), len(WORLD.quests))
     assert now["choice"] < max(1, now["choices"])
     assert now["enemy"] <= len(WORLD.creatures)
     assert (now["enemy"] > 0) == (now["mode"] == BATTLE)
@@ -345,10 +448,32 @@ def test_random_play_for_long_keeps_every_variable_sane(cartridge: Cartridge) ->
 
 
 @pytest.mark.slow
-def test_the_teacher_completes_the_main_quest_from_the_title(cartridge: Cartridge) -> None:
-    for seed in (1, 5):
-        now = complete(cartridge, seed)
-        assert (now["won"], now["lost"], now["step"]) == (1, 0, 6)
+@pytest.mark.parametrize(("seed", "side_quests"), [(1, False), (5, True)])
+def test_the_teacher_completes_the_quests_from_the_title(
+    seed: int, side_quests: bool, cartridge: Cartridge
+) -> None:
+    now = complete(cartridge, seed, side_quests)
+    assert (now["won"], now["lost"], now["step"]) == (1, 0, 6)
+    for name, steps in SIDE_QUESTS.items():
+        assert now[f"side_{name}"] == (steps if side_quests else 0)
+
+
+# ---- players without a plan ----
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "wall at the right hand, random option",
+        "nearest unseen tile, random option",
+        "talk to everything once, first option",
+    ],
+)
+def test_the_simple_players_find_their_way_out_of_the_house(
+    name: str, cartridge: Cartridge
+) -> None:
+    assert play_game(cartridge, RULES[name](1), seed=1, frames=1500).areas > 1
+    assert play_game(cartridge, RULES["nothing"](1), seed=1, frames=100).areas == 1
 
 
 # ---- its sources ----

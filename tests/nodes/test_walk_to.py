@@ -40,9 +40,9 @@ VISIT: Mapping[str, Any] = {
 }
 
 
-def walker(*goals: Mapping[str, Any]) -> WalkTo:
+def walker(*goals: Mapping[str, Any], side_quests: bool = False) -> WalkTo:
     brain = WalkScript(**WORLD, goals=goals or (TALK,))
-    node = WalkTo(brain=brain)
+    node = WalkTo(brain=brain, side_quests=side_quests)
     node.reset(Episode(0, 0))
     return node
 
@@ -185,6 +185,25 @@ def test_it_passes_over_what_is_reached() -> None:
 
     assert walker(TALK, second).tick(met) == ("RIGHT",)
     assert walker(TALK, second).tick(met_and_paid) == ()
+
+
+@pytest.mark.parametrize(
+    ("side_quests", "direction"),
+    [
+        (False, "RIGHT"),
+        (True, "LEFT"),
+    ],
+)
+def test_it_completes_side_quests_if_it_shall(side_quests: bool, direction: str) -> None:
+    side = {**TALK, "until": "paid", "quest": "errand"}
+    rows = [
+        "#####",
+        "#.@D#",
+        "#####",
+    ]
+    now = variables(rows, **child_at(0, 1))
+
+    assert walker(side, VISIT, side_quests=side_quests).tick(now) == (direction,)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import re
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +90,8 @@ class Cartridge:
 
 def read_text(variables: dict[str, Any], name: str) -> str:
     """Return text that is published as numbers of eight characters each."""
-    parts: Iterable[int] = (
-        variables[key] for key in sorted(variables) if key.startswith(f"{name}_")
-    )
-    return b"".join(part.to_bytes(8, "little") for part in parts).rstrip(b"\0").decode("ascii")
+    raw = b""
+    for key in sorted(variables):
+        if re.fullmatch(rf"{name}_\d\d", key):
+            raw += variables[key].to_bytes(8, "little")
+    return raw.rstrip(b"\0").decode("ascii")

@@ -487,7 +487,7 @@ PEOPLE_LOOKS: dict[str, str] = {
     # hair, clothes, their shade, legs
     "hero": "nRrb", "elder": "gPrn", "aunt": "nGDn", "shopkeeper": "yBbn", "child": "yCBb",
     "guard": "KggK", "woodcutter": "nrKD", "fisher": "RCBn", "hermit": "gDKn", "miner": "KyRn",
-    "scholar": "nWgb", "spirit": "WCWC",
+    "scholar": "nWgb", "spirit": "WCWC", "mapmaker": "yGDb", "runner": "nCBR",
 }  # fmt: skip
 THINGS: dict[str, str] = {
     "chest": """........ ........ ........ ........ ........ ........ ........ .KKKKKK.
@@ -508,6 +508,10 @@ THINGS: dict[str, str] = {
         .KCWCCK. KgBCWBgK KgCBBCgK KggggggK .KggggK. ..KggK.. .KggggK. ........""",
     "stone": """........ ........ ........ ........ ........ ...WW... ..WCCW.. .KCWCCK.
         .KCCCBK. .KBCCBK. ..KBBK.. .KKKKKK. KggggggK .KKKKKK. ........ ........""",
+    "feather": """........ ........ ........ ........ ........ ........ ........
+        ........ .....KK. ....KWWK ...KWWgK ..KWWgK. .KWWgK.. .KggK... KWKK.... ........""",
+    "post": """...KK... ..KRRKK. ..KRRRRK ..KWWWRK ..KRRRRK ..KRRKK. ..KgK... ..KgK...
+        ..KgK... ..KgK... ..KgK... ..KgK... ..KgK... .KKgKK.. KnnnnnK. KKKKKKK.""",
     "statue": """..KKKK.. .KggggK. KggggggK KgKggKgK KggggggK .KgKKgK. ..KKKK.. .KggggK.
         KggggggK KgKggKgK KgKggKgK .KggggK. .KgKKgK. .KgKKgK. KggggggK KKKKKKKK""",
 }  # fmt: skip
@@ -650,7 +654,11 @@ def sprite_tiles() -> tuple[list[Picture], list[int]]:
 
 
 def cut(picture: Picture) -> list[Picture]:
-    """Return a picture in tiles, row by row."""
+    """Return a picture in tiles, row by row. Raises ValueError if they do not fill it."""
+    if len(picture) % SIDE or len(picture[0]) % SIDE:
+        raise ValueError(
+            f"a picture has {len(picture)} rows of {len(picture[0])}; expected multiples of {SIDE}"
+        )
     tiles: list[Picture] = []
     for top in range(0, len(picture), SIDE):
         for left in range(0, len(picture[0]), SIDE):
@@ -665,20 +673,14 @@ FIRST_LETTER, LAST_LETTER = 32, 126
 
 def letter_tiles() -> list[Picture]:
     """Return the tiles of the text layer: a clear one, the letters, the parts of a window, a bar
-    of 0 to 8 pixels.
+    of 0 to 8 pixels, the characters of the upper status line.
     """
     color = color_indices(LETTERS)
     font = read_font((HERE.parent / "pad" / "font.txt").read_text())
     font |= read_font((HERE / "lowercase.txt").read_text())
     tiles = [blank(SIDE, SIDE)]
     for code in range(FIRST_LETTER, LAST_LETTER + 1):
-        bits = font.get(chr(code), [0] * 8)
-        tile = blank(SIDE, SIDE, color["paper"])
-        for y, row in enumerate(bits):
-            for x in range(SIDE):
-                if row & 0x80 >> x:
-                    tile[y][x] = color["ink"]
-        tiles.append(tile)
+        tiles.append(letter(font.get(chr(code), [0] * 8)))
     for mask in (NORTH | WEST, NORTH, NORTH | EAST, WEST, EAST, SOUTH | WEST, SOUTH, SOUTH | EAST):
         tile = blank(SIDE, SIDE, color["paper"])
         for y in range(SIDE):
@@ -691,7 +693,20 @@ def letter_tiles() -> list[Picture]:
         for y in range(2, 6):
             tile[y] = [color["health"]] * filled + [color["empty"]] * (SIDE - filled)
         tiles.append(tile)
+    for bits in read_font((HERE / "status.txt").read_text()).values():
+        tiles.append(letter(bits))
     return tiles
+
+
+def letter(bits: Sequence[int]) -> Picture:
+    """Return the tile of a character, whose rows are bits with the highest at the left."""
+    color = color_indices(LETTERS)
+    tile = blank(SIDE, SIDE, color["paper"])
+    for y, row in enumerate(bits):
+        for x in range(SIDE):
+            if row & 0x80 >> x:
+                tile[y][x] = color["ink"]
+    return tile
 
 
 LOGO = "MEADOW"

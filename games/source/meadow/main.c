@@ -91,6 +91,7 @@ static void new_game(void)
     game.areas_seen = 0;
     game.step = game.won = game.lost = game.deaths = 0;
     game.choice = game.choices = game.enemy = game.enemy_hp = 0;
+    game.timer = 0;
     game.hp = game.max_hp = START_HEALTH;
     game.money = START_MONEY;
     game.clock = (u16)(game.hour * 60);
@@ -107,6 +108,8 @@ static void new_game(void)
 
 static void pass_time(void)
 {
+    if (game.timer)
+        game.timer--;
     if (++minute_frames < MINUTE)
         return;
     minute_frames = 0;
@@ -140,7 +143,9 @@ static void play(u16 held, u16 pressed)
     case MODE_BATTLE: battle_step(pressed); break;
     default: script_step(pressed);
     }
-    game.step = main_step();
+    game.step = steps_done(0);
+    for (u8 quest = 1; quest < QUESTS; quest++)
+        game.side[quest - 1] = steps_done(quest);
 }
 
 static void draw(void)

@@ -8,6 +8,7 @@ from PIL import Image
 from games.source.meadow import FOLDER
 from games.source.meadow.cartridge import BATTLE, DIALOGUE, WALK
 from games.source.meadow.make_states import Maker
+from nodes.consoles.retro import read_state
 
 COLUMNS = 3
 SHOWN_AREAS = ("village", "forest", "depths", "field")
@@ -15,7 +16,7 @@ SHOWN_AREAS = ("village", "forest", "depths", "field")
 
 def main() -> None:
     """Write meadow.png: the title, a question, four areas by day and by night, a battle, the
-    menu, in rows of three.
+    quests, the ending, in rows of three.
     """
     maker = Maker()
     cartridge = maker.cartridge
@@ -45,16 +46,29 @@ def main() -> None:
     ]
     while cartridge.get("mode") != WALK:
         maker.play()
-    cartridge.step(frames=20)
-    cartridge.press("START")
-    cartridge.step(frames=60)
-    shots.append(cartridge.screen())
-    shots.append(_ending(maker))
+    shots += [_quests(maker), _ending(maker)]
     rows: list[np.ndarray] = []
     for start in range(0, len(shots), COLUMNS):
         rows.append(np.concatenate(shots[start : start + COLUMNS], axis=1))
     picture = Image.fromarray(np.concatenate(rows, axis=0))
     picture.quantize(128).save(FOLDER / "meadow.png", optimize=True)
+
+
+def _quests(maker: Maker) -> np.ndarray:
+    """Return the menu's page of quests in another game, u8 [160, 240, 3]."""
+    cartridge = maker.cartridge
+    here = cartridge.emulator.get_state()
+    cartridge.emulator.set_state(read_state(FOLDER / "Side.Race2.Step2.River.state"))
+    cartridge.hold()
+    cartridge.step()
+    cartridge.press("START")
+    cartridge.press("RIGHT")
+    for _ in range(2):
+        cartridge.press("DOWN")
+    cartridge.step(frames=90)
+    shot = cartridge.screen()
+    cartridge.emulator.set_state(here)
+    return shot
 
 
 def _ending(maker: Maker) -> np.ndarray:

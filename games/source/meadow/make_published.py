@@ -2,8 +2,8 @@
 into the folder BUILD,
 data.json and truth.json into the folder GAME.
 
-The names of the items come from the world; text goes into the JSON as numbers of eight characters
-each.
+The names of items and side quests come from the world; text goes into the JSON as numbers of eight
+characters each.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sys
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -73,8 +74,13 @@ def header(variables: list[Variable]) -> str:
     return "\n".join([*lines, "#endif", ""])
 
 
-def entries(variable: Variable, items: list[str]) -> dict[str, dict[str, object]]:
-    """Return the entries of one variable in a file of stable-retro's."""
+def entries(variable: Variable, elements: Mapping[str, list[str]]) -> dict[str, dict[str, object]]:
+    """Return the entries of one variable in a file of stable-retro's.
+
+    Args:
+        variable: The variable; an array has an entry for each element.
+        elements: For arrays whose elements have names, these; an array may be longer.
+    """
     address = ADDRESS + variable.offset
     size = SIZES[variable.kind]
     kind = f"<u{size}" if size > 1 else "|u1"
@@ -86,25 +92,23 @@ def entries(variable: Variable, items: list[str]) -> dict[str, dict[str, object]
             name = f"{variable.name}_{place // CHARACTERS:02}"
             found[name] = {"address": address + place, "type": f"<u{CHARACTERS}"}
         return found
-    for place in range(variable.length):
-        name = f"{variable.name}_{place:02}"
-        if variable.name == "item":
-            if place >= len(items):
-                break
-            name = f"item_{items[place]}"
-        found[name] = {"address": address + place * size, "type": kind}
+    numbers = [f"{place:02}" for place in range(variable.length)]
+    for place, name in enumerate(elements.get(variable.name, numbers)):
+        found[f"{variable.name}_{name}"] = {"address": address + place * size, "type": kind}
     return found
 
 
 def main(world: Path, build: Path, game: Path) -> None:
     """Write the three files."""
     variables = read_table((HERE / "published.txt").read_text())
-    items = list(tomllib.loads((world / "world.toml").read_text())["items"])
+    settings = tomllib.loads((world / "world.toml").read_text())
+    _, *side_quests = settings["quests"]
+    elements = {"item": list(settings["items"]), "side": side_quests}
     known: dict[str, dict[str, object]] = {}
     truth: dict[str, dict[str, object]] = {}
     for variable in variables:
         target = truth if variable.readers == "truth" else known
-        target |= entries(variable, items)
+        target |= entries(variable, elements)
     (build / "published.h").write_text(header(variables))
     for name, info in (("data.json", known), ("truth.json", truth)):
         lines = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in info.items()]

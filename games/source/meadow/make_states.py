@@ -1,8 +1,8 @@
 """Make the save states and splits.json for the current ROM: `make states`.
 
-The teacher plays whole games. A state is saved at the title, at each step of the main quest, and
-at random moments; where the hero is and how far the quest has come decide to which part a state
-belongs (splits.py).
+The teacher plays whole games. A state is saved at the title, at each step of the main quest and of
+the side quests, and at random moments; where the hero is and how far the main quest has come
+decide to which part a state belongs (splits.py).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nodes.exploring.walking import WalkScript, WalkTo
 WHOLE_GAMES = 4
 RANDOM_STATES = 24
 LONGEST_GAME = 60_000
-"""Frames; the teacher needs about 10 000."""
+"""Frames; the teacher needs about 14 000."""
 SETTLED = 30
 """Frames after a step of the quest, so that no window hides where the hero is."""
 
@@ -35,12 +35,17 @@ class Maker:
         script = json.loads((FOLDER / "walk.json").read_text())
         self.teacher = WalkTo(brain=WalkScript(**script))
         self.areas: list[str] = script["areas"]
+        self.side_quests: list[str] = []
+        for variable in self.cartridge.variables():
+            if variable.startswith("side_"):
+                self.side_quests.append(variable.removeprefix("side_"))
         self.digests: defaultdict[str, dict[str, str]] = defaultdict(dict)
         """The states of each part by name, with the SHA-256 of their files."""
 
-    def begin(self, seed: int) -> None:
+    def begin(self, seed: int, side_quests: bool = False) -> None:
         """Begin a game, with text that appears letter by letter."""
         self.cartridge.begin(seed, text_speed=0)
+        self.teacher.side_quests = side_quests
         self.teacher.reset(Episode(seed, 0))
 
     def play(self) -> None:
@@ -78,9 +83,25 @@ def whole_game(maker: Maker, seed: int) -> None:
     raise RuntimeError(f"the teacher did not complete the game of seed {seed}")
 
 
+def side_game(maker: Maker, seed: int) -> None:
+    """Play a game with all side quests to its end, and save each of their steps."""
+    maker.begin(seed, side_quests=True)
+    saved = dict.fromkeys(maker.side_quests, 0)
+    for _ in range(LONGEST_GAME):
+        if maker.cartridge.get("won"):
+            return
+        if maker.cartridge.get("mode") == WALK:
+            for name, before in saved.items():
+                saved[name] = maker.cartridge.get(f"side_{name}")
+                if saved[name] > before:
+                    maker.save_here(f"Side.{name.capitalize()}{saved[name]}")
+        maker.play()
+    raise RuntimeError(f"the teacher did not complete the game of seed {seed}")
+
+
 def random_moment(maker: Maker, number: int, rng: random.Random) -> None:
     """Save a random moment of a game, at which the hero can walk."""
-    maker.begin(rng.randrange(1, 2**32))
+    maker.begin(rng.randrange(1, 2**32), side_quests=number % 2 == 1)
     for _ in range(rng.randrange(200, 9000)):
         maker.play()
         if maker.cartridge.get("won"):
@@ -99,6 +120,7 @@ def main() -> None:
     maker.save("Title", "training")
     for seed in range(1, WHOLE_GAMES + 1):
         whole_game(maker, seed)
+    side_game(maker, WHOLE_GAMES + 1)
     rng = random.Random(2026)
     for number in range(RANDOM_STATES):
         random_moment(maker, number, rng)

@@ -22,6 +22,10 @@ COLUMNS, ROWS = 30, 18
 TEXT_COLUMNS, TEXT_ROWS = 28, 3
 OPTION_COLUMNS, MOST_OPTIONS = 12, 4
 MOST_THINGS, MOST_CREATURES, MOST_DOORS, MOST_ITEMS, MOST_FLAGS = 8, 4, 4, 16, 64
+MOST_SIDE_QUESTS = 8
+QUEST_TYPES = ("main story", "side", "collection", "exploration", "skill")
+SPECIAL_CONDITIONS = ("night", "timer", "everywhere")
+"""Conditions besides flags and items: it is night, the timer runs, every area was entered."""
 DIRECTIONS = ("down", "up", "left", "right")
 SIDES = {"south": "down", "north": "up", "west": "left", "east": "right"}
 """Side of an area -> the way that leads there, in the order of DIRECTIONS."""
@@ -30,15 +34,17 @@ NOWHERE = 255
 FIRST_WORD = 0x80
 """The character that stands for the first word of the first secret."""
 WORDS_A_SECRET = 4
+MOST_ASKED = 2 * WORDS_A_SECRET
 OPERATIONS = (
     "END", "SAY", "ASK", "SET", "CLEAR", "GIVE", "TAKE", "EARN", "PAY", "HEAL", "HURT", "GOTO",
-    "WARP", "FIGHT", "TRY", "MOVE", "WAIT", "TEST", "CUTSCENE", "WIN",
+    "WARP", "FIGHT", "TRY", "MOVE", "WAIT", "TEST", "CUTSCENE", "TIMER", "WIN",
 )  # fmt: skip
 (
     END, SAY, ASK, SET, CLEAR, GIVE, TAKE, EARN, PAY, HEAL, HURT, GOTO, WARP, FIGHT, TRY, MOVE,
-    WAIT, TEST, CUTSCENE, WIN,
+    WAIT, TEST, CUTSCENE, TIMER, WIN,
 ) = range(len(OPERATIONS))  # fmt: skip
 HERE = Path(__file__).parent
+WORLDS = HERE / "worlds"
 
 
 class WorldError(ValueError):
@@ -59,6 +65,7 @@ class WorldMap:
         self.items = list(self.settings["items"])
         self.secrets = list(self.settings["secrets"])
         self.creatures = list(self.settings["creatures"])
+        self.quests: list[dict[str, Any]] = list(self.settings["quests"].values())
         self.sprites = gen_art.sprite_numbers()
         self.things: list[str] = []
         for area in self.areas:
@@ -71,6 +78,8 @@ class WorldMap:
         self.code: list[int] = [END]
         if len(self.items) > MOST_ITEMS or len(self.flags) > MOST_FLAGS:
             raise WorldError(f"expected at most {MOST_ITEMS} items and {MOST_FLAGS} flags")
+        if len(self.quests) > 1 + MOST_SIDE_QUESTS:
+            raise WorldError(f"expected at most {MOST_SIDE_QUESTS} quests besides the main one")
 
     # ---- names ----
 
@@ -85,8 +94,8 @@ class WorldMap:
         codes: list[int] = []
         for key, negated in (("if", 0), ("unless", 0x80)):
             for name in entry.get(key, []):
-                if name == "night":
-                    code = 1 + MOST_FLAGS + MOST_ITEMS
+                if name in SPECIAL_CONDITIONS:
+                    code = 1 + MOST_FLAGS + MOST_ITEMS + SPECIAL_CONDITIONS.index(name)
                 elif name in self.items:
                     code = 1 + MOST_FLAGS + self.items.index(name)
                 else:
@@ -174,7 +183,7 @@ class WorldMap:
             case "give":
                 return [GIVE, self.number("item", words[0], self.items), int(words[1])]
             case "take":
-                return [TAKE, self.number("item", rest, self.items)]
+                return [TAKE, self.number("item", words[0], self.items), int(words[1])]
             case "earn":
                 return [EARN, *word(int(rest))]
             case "heal":
@@ -192,6 +201,8 @@ class WorldMap:
                 return [MOVE, thing, self.number("direction", words[1], DIRECTIONS), int(words[2])]
             case "wait":
                 return [WAIT, int(rest)]
+            case "timer":
+                return [TIMER, *word(int(rest))]
             case "cutscene":
                 return [CUTSCENE]
             case "win":
@@ -468,12 +479,21 @@ def source(world: WorldMap) -> str:
         )
     secrets: list[str] = []
     for secret in settings["secrets"].values():
+        if not 1 <= secret["asked"] <= MOST_ASKED:
+            raise WorldError(
+                f"a secret asks for {secret['asked']} words; expected 1 to {MOST_ASKED}"
+            )
         words = ", ".join(map(quoted, secret["words"]))
         secrets.append(f"{{{secret['asked']}, {{{words}}}}}")
+    quests: list[str] = []
     steps: list[str] = []
-    for step in world.main_steps:
-        flag = world.number("flag", step["flag"], world.flags)
-        steps.append(f"{{{flag}, {world.text(step['hint'])}}}")
+    for quest in world.quests:
+        world.number("type of quest", quest["type"], QUEST_TYPES)
+        name, kind = quoted(quest["name"]), quoted(quest["type"].capitalize())
+        quests.append(f"{{{name}, {kind}, {len(steps)}, {len(quest['steps'])}}}")
+        for step in quest["steps"]:
+            flag = world.number("flag", step["flag"], world.flags)
+            steps.append(f"{{{flag}, {world.text(step['hint'])}}}")
     start, after = settings["start"], settings["after_death"]
     lines = ["/* Made by make_world.py. */", '#include "world.h"', *arrays]
     lines.append(numbers("const u8", "conditions", world.conditions))
@@ -487,7 +507,8 @@ def source(world: WorldMap) -> str:
         "const struct item items": items,
         "const struct creature creatures": creatures,
         "const struct secret secrets": secrets,
-        "const struct step main_steps": steps,
+        "const struct quest quests": quests,
+        "const struct step steps": steps,
         "const char *const texts": list(map(quoted, world.texts)),
     }
     for declaration, entries in tables.items():
@@ -545,7 +566,7 @@ def header(world: WorldMap) -> str:
         "FLAGS": len(world.flags),
         "CREATURES": len(world.creatures),
         "SECRETS": len(world.secrets),
-        "MAIN_STEPS": len(world.main_steps),
+        "QUESTS": len(world.quests),
         "START_MONEY": start["money"],
         "START_HEALTH": start["health"],
         "MOST_DAYS": world.settings["days"],

@@ -1,4 +1,4 @@
-/* The menu: what the hero carries, and what is to be done. */
+/* The menu, of two pages: what the hero carries, and the quests that have begun. */
 #include "menu.h"
 #include "modes.h"
 #include "script.h"
@@ -6,40 +6,79 @@
 #include "video.h"
 #include "world.h"
 
+#define LEFT_COLUMN 2
+#define WIDTH 26
 #define TOP 2
 #define LIST_ROW 4
+#define LIST_ROWS 7
 #define ABOUT_ROW 12
+#define NUMBER_COLUMN 23
 
-static u8 listed[ITEMS];
+static enum { CARRIED, QUESTS_BEGUN } page;
+static u8 listed[ITEMS > QUESTS ? ITEMS : QUESTS];
 
-static void show_about(void)
+static void find_entries(void)
 {
-    text_window(2, ABOUT_ROW, 26, 3);
-    if (game.choices)
-        text_print(3, ABOUT_ROW + 1, items[listed[game.choice]].about);
-    for (u8 i = 0; i < game.choices; i++)
-        video_letter(4, (u8)(LIST_ROW + i), LETTER(i == game.choice ? '>' : ' '));
+    game.choice = game.choices = 0;
+    if (page == CARRIED) {
+        for (u8 i = 0; i < ITEMS; i++)
+            if (game.item[i])
+                listed[game.choices++] = i;
+    } else {
+        for (u8 i = 0; i < QUESTS; i++)
+            if (i == 0 || steps_done(i))
+                listed[game.choices++] = i;
+    }
+}
+
+static void draw_entry(u8 row, u8 number)
+{
+    if (page == CARRIED) {
+        text_print(6, row, items[number].name);
+        text_number(NUMBER_COLUMN, row, game.item[number], 2);
+    } else {
+        text_print(6, row, quests[number].name);
+        text_number(NUMBER_COLUMN, row, steps_done(number), 1);
+        text_print(NUMBER_COLUMN + 1, row, "/");
+        text_number(NUMBER_COLUMN + 2, row, quests[number].steps, 1);
+    }
+}
+
+static const char *hint(u8 quest)
+{
+    u8 done = steps_done(quest);
+    return done < quests[quest].steps ? texts[steps[quests[quest].first_step + done].hint] : "This is done.";
+}
+
+/* Draw the page, so that the marked entry can be seen, and tell about it. */
+static void draw_page(void)
+{
+    text_window(LEFT_COLUMN, TOP, WIDTH, ABOUT_ROW - TOP);
+    text_print(4, TOP + 1, page == CARRIED ? "You carry      Quests >" : "< You carry     Quests");
+    u8 first = game.choice < LIST_ROWS ? 0 : (u8)(game.choice - LIST_ROWS + 1);
+    for (u8 i = first; i < game.choices && i < first + LIST_ROWS; i++) {
+        u8 row = (u8)(LIST_ROW + i - first);
+        draw_entry(row, listed[i]);
+        if (i == game.choice)
+            video_letter(4, row, LETTER('>'));
+    }
+    if (!game.choices)
+        text_print(6, LIST_ROW, "nothing");
+    text_window(LEFT_COLUMN, ABOUT_ROW, WIDTH, 3);
+    u8 number = listed[game.choice];
+    if (page == QUESTS_BEGUN)
+        text_print(3, ABOUT_ROW + 1, quests[number].type);
+    else if (game.choices)
+        text_print(3, ABOUT_ROW + 1, items[number].about);
+    dialogue_open(hint(page == QUESTS_BEGUN ? number : 0));
 }
 
 void menu_open(void)
 {
     game.mode = MODE_MENU;
-    game.choice = game.choices = 0;
-    text_window(2, TOP, 26, ABOUT_ROW - TOP);
-    text_print(4, TOP + 1, "You carry");
-    for (u8 i = 0; i < ITEMS; i++) {
-        if (!game.item[i])
-            continue;
-        u8 row = (u8)(LIST_ROW + game.choices);
-        listed[game.choices++] = i;
-        text_print(6, row, items[i].name);
-        text_number(22, row, game.item[i], 2);
-    }
-    if (!game.choices)
-        text_print(6, LIST_ROW, "nothing");
-    u8 step = main_step();
-    dialogue_open(step < MAIN_STEPS ? texts[main_steps[step].hint] : "The spring runs again.");
-    show_about();
+    page = CARRIED;
+    find_entries();
+    draw_page();
 }
 
 static void close(void)
@@ -50,6 +89,12 @@ static void close(void)
     game.mode = MODE_WALK;
 }
 
+static void mark(u8 entry)
+{
+    game.choice = (u8)(entry % game.choices);
+    draw_page();
+}
+
 void menu_step(u16 pressed)
 {
     dialogue_step(0);
@@ -57,16 +102,19 @@ void menu_step(u16 pressed)
         close();
         return;
     }
+    if (pressed & (PAD_LEFT | PAD_RIGHT)) {
+        page = page == CARRIED ? QUESTS_BEGUN : CARRIED;
+        find_entries();
+        draw_page();
+        return;
+    }
     if (!game.choices)
         return;
-    u8 before = game.choice;
     if (pressed & PAD_DOWN)
-        game.choice = (u8)((game.choice + 1) % game.choices);
-    if (pressed & PAD_UP)
-        game.choice = (u8)((game.choice + game.choices - 1) % game.choices);
-    if (game.choice != before)
-        show_about();
-    u16 use = items[listed[game.choice]].use;
+        mark((u8)(game.choice + 1));
+    else if (pressed & PAD_UP)
+        mark((u8)(game.choice + game.choices - 1));
+    u16 use = page == CARRIED ? items[listed[game.choice]].use : 0;
     if (pressed & PAD_A && use) {
         close();
         script_start(use);

@@ -12,6 +12,7 @@
 static const u8 *next;                    /* the next operation; NULL: no script runs */
 static enum { NOTHING, TEXT, QUESTION, OPTION, BATTLE, TIME, STEPS } waits_for;
 static const u8 *asked;                   /* the options of a question: text, then where to go on, two bytes each */
+static u8 option_count;
 static u8 frames_left, steps_left, direction;
 static struct present *moving;
 static u8 mode_while_running;
@@ -83,31 +84,33 @@ static void finish(void)
 static void open_question(void)
 {
     u16 text = word();
-    u8 count = byte();
+    option_count = byte();
     asked = next;
-    next += 4 * count;
+    next += 4 * option_count;
     dialogue_open(texts[text]);
     game.choices = 0;
-    frames_left = count;
     waits_for = QUESTION;
 }
 
 static void open_options(void)
 {
     const char *options[MOST_OPTIONS];
-    for (u8 i = 0; i < frames_left; i++)
+    for (u8 i = 0; i < option_count; i++)
         options[i] = texts[word_at(asked + 4 * i)];
-    choice_open(options, frames_left);
+    choice_open(options, option_count);
     waits_for = OPTION;
 }
 
-/* Offer a word of a secret. After a wrong one, its words are asked for from the first again. */
+/* Offer a word of a secret. After the last one, more than there are are asked for on the way back. After a wrong one,
+   they are asked for from the first again; it counts if it is the first. */
 static void try_word(void)
 {
     u8 secret = byte(), offered = byte();
     u16 if_wrong = word(), if_part = word();
-    if (game.secret[secret * WORDS + tried[secret]] != offered) {
-        tried[secret] = 0;
+    const u8 *words = &game.secret[secret * WORDS];
+    u8 place = tried[secret] < WORDS ? tried[secret] : (u8)(2 * WORDS - 1 - tried[secret]);
+    if (words[place] != offered) {
+        tried[secret] = words[0] == offered;
         go_to(if_wrong);
         return;
     }
@@ -130,6 +133,11 @@ static void give(u8 item, u8 count)
 {
     u16 carried = (u16)(game.item[item] + count);
     game.item[item] = (u8)(carried > MOST_CARRIED ? MOST_CARRIED : carried);
+}
+
+static void take(u8 item, u8 count)
+{
+    game.item[item] = (u8)(game.item[item] > count ? game.item[item] - count : 0);
 }
 
 static void earn(u16 money)
@@ -156,7 +164,7 @@ static void run_operation(void)
     case OP_SET: game.flags |= 1ull << byte(); refresh_things(); break;
     case OP_CLEAR: game.flags &= ~(1ull << byte()); refresh_things(); break;
     case OP_GIVE: number = byte(); give(number, byte()); refresh_things(); break;
-    case OP_TAKE: number = byte(); game.item[number] -= game.item[number] > 0; refresh_things(); break;
+    case OP_TAKE: number = byte(); take(number, byte()); refresh_things(); break;
     case OP_EARN: earn(word()); break;
     case OP_PAY:
         value = word();
@@ -188,6 +196,7 @@ static void run_operation(void)
             go_to(word());
         break;
     case OP_CUTSCENE: mode_while_running = MODE_CUTSCENE; game.mode = MODE_CUTSCENE; break;
+    case OP_TIMER: game.timer = word(); break;
     case OP_WIN: game.won = 1; break;
     }
 }

@@ -6,10 +6,12 @@
 
 #define STATUS_ROWS 2 /* the map begins below them */
 
+#define LOW_CHARACTERS "$/0123456789HP" /* those of the upper status line */
+
 /* The text layer's tiles, in the order of gen_art.py. */
 enum {
     CLEAR, FIRST_LETTER, WINDOW = FIRST_LETTER + 95, /* north west, north, north east, west, east, south west, … */
-    BAR = WINDOW + 8, LETTERS_END = BAR + 9,
+    BAR = WINDOW + 8, LOW_LETTER = BAR + 9, LETTERS_END = LOW_LETTER + sizeof LOW_CHARACTERS - 1,
 };
 #define LETTER(character) ((u8)((character) - ' ' + FIRST_LETTER))
 

@@ -4,8 +4,10 @@
 #include "hero.h"
 #include "video.h"
 
-#define FLAG_CODES 64 /* codes of conditions: flags from 1, then items, then night */
+#define FLAG_CODES 64 /* codes of conditions: flags from 1, then items, then these */
 #define ITEM_CODES 16
+enum { NIGHT = FLAG_CODES + ITEM_CODES, TIMER_RUNS, BEEN_EVERYWHERE };
+#define ALL_AREAS ((u32)((1ull << AREAS) - 1))
 #define NEGATED 0x80
 #define DAWN (6 * 60)
 #define NIGHTFALL (20 * 60)
@@ -21,7 +23,11 @@ static u8 is_so(u8 code)
         return (u8)(game.flags >> code & 1);
     if (code < FLAG_CODES + ITEM_CODES)
         return game.item[code - FLAG_CODES] > 0;
-    return is_night();
+    switch (code) {
+    case NIGHT: return is_night();
+    case TIMER_RUNS: return game.timer > 0;
+    default: return game.areas_seen == ALL_AREAS;
+    }
 }
 
 u8 holds(u16 condition)
@@ -32,10 +38,11 @@ u8 holds(u16 condition)
     return 1;
 }
 
-u8 main_step(void)
+u8 steps_done(u8 quest)
 {
+    const struct step *step = &steps[quests[quest].first_step];
     u8 done = 0;
-    while (done < MAIN_STEPS && game.flags >> main_steps[done].flag & 1)
+    while (done < quests[quest].steps && game.flags >> step[done].flag & 1)
         done++;
     return done;
 }

@@ -35,6 +35,7 @@ struct area {
 struct item { const char *name, *about; u16 use; u8 attack; };
 struct creature { const char *name; u8 sprite, health, attack, money, pace, keeps; u16 armour, when; };
 struct secret { u8 asked; const char *words[WORDS]; };
+struct quest { const char *name, *type; u8 first_step, steps; };
 struct step { u8 flag; u16 hint; };
 struct place { u8 area, x, y, facing; };
 
@@ -47,7 +48,8 @@ extern const struct area areas[];
 extern const struct item items[];
 extern const struct creature creatures[];
 extern const struct secret secrets[];
-extern const struct step main_steps[];
+extern const struct quest quests[]; /* the first is the main quest */
+extern const struct step steps[];
 extern const char *const texts[];
 extern const struct place start_place, after_death;
 extern const char world_subtitle[];
@@ -66,6 +68,6 @@ void enter_area(const struct place *place);
 void refresh_things(void);
 struct present *thing_at(u8 x, u8 y);
 const struct door *door_at(u8 x, u8 y);
-u8 main_step(void);
+u8 steps_done(u8 quest);
 
 #endif
