@@ -47,9 +47,11 @@ class Answer(NamedTuple):
     second: Text | Absent = ABSENT
 
 
-class VLMStrategist(
-    Node, category="language", background="either", fallback=Answer("", 0, ABSENT, ABSENT)
-):
+NO_ANSWER: Final = Answer("", 0, ABSENT, ABSENT)
+"""The answer of a model that failed."""
+
+
+class VLMStrategist(Node, category="language", background="either", fallback=NO_ANSWER):
     """Show a vision-language model a picture, ask it a question, and deliver its answer.
 
     image:     uint8 [h, w, 3]; a picture whose size is not a multiple of the model's patches is
