@@ -156,7 +156,7 @@ def test_a_connection_that_breaks_in_mid_file_goes_on_where_it_broke(
 def test_a_command_that_was_ended_goes_on_where_it_stopped(
     minibrains: Command, hub: Hub, folder: Path
 ) -> None:
-    hub.cuts = [100_000, 70_000, *[0] * 6]
+    hub.cuts = [100_000, 70_000, *[0] * 5]
     done = minibrains("fetch-model", "people/tiny", "--endpoint", hub.address)
     assert done.returncode == 1
     assert "the same command goes on where it stopped" in done.stderr
