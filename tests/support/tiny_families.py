@@ -132,9 +132,9 @@ def save_idefics3(folder: Path) -> None:
         text_config={**TEXT, "vocab_size": len(words), "model_type": "llama"},
     )
     _save_model(Idefics3ForConditionalGeneration, config, folder)
-    Idefics3Processor(
-        pictures, words, image_seq_len=4, chat_template=IDEFICS_CHAT
-    ).save_pretrained(folder)
+    Idefics3Processor(pictures, words, image_seq_len=4, chat_template=IDEFICS_CHAT).save_pretrained(
+        folder
+    )
 
 
 def save_paligemma(folder: Path, text_type: str) -> None:
@@ -182,9 +182,9 @@ def save_gemma3(folder: Path) -> None:
         text_config={**TEXT, "vocab_size": len(words)},
     )
     _save_model(Gemma3ForConditionalGeneration, config, folder)
-    Gemma3Processor(
-        pictures, words, chat_template=GEMMA_CHAT, image_seq_length=4
-    ).save_pretrained(folder)
+    Gemma3Processor(pictures, words, chat_template=GEMMA_CHAT, image_seq_length=4).save_pretrained(
+        folder
+    )
 
 
 def save_qwen3(folder: Path) -> None:
@@ -213,7 +213,9 @@ def _save_model(kind: Any, config: Any, folder: Path) -> None:
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(0)
         model = kind(config)
-    for parameter in model.parameters():
-        parameter.data.mul_(3.0)  # else all answers are about equal
+        for parameter in model.parameters():
+            if parameter.ndim > 1:
+                # larger than transformers does: else all answers are about equal
+                parameter.data.normal_(std=0.1)
     model.generation_config.update(eos_token_id=2, pad_token_id=0, bos_token_id=1)
     model.save_pretrained(folder)
