@@ -14,9 +14,12 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from huggingface_hub import HfApi, ModelInfo, hf_hub_url
-from huggingface_hub.errors import HFValidationError, HTTPError
+from huggingface_hub.errors import (  # type: ignore[attr-defined]
+    HFValidationError,
+    HTTPError,
+)
 from huggingface_hub.file_download import http_get
-from huggingface_hub.utils import build_hf_headers
+from huggingface_hub.utils import build_hf_headers  # type: ignore[attr-defined]
 
 from minibrains.errors import MinibrainsError, RunError, text_of
 from minibrains.files import home, is_plain_name

@@ -192,7 +192,7 @@ def _llm() -> Node:
     brain = pretrained.VLMBrain.of_folder(home() / "qwen3", ("0", "1", "9"))
     brain.save(home() / "qwen3.safetensors", title="tiny", made_by="a test")
     return vlm.LLMStrategist(
-        answer="choose", brain=_brain(pretrained.VLMBrain, home() / "qwen3.safetensors")
+        answer="choose", brain=pretrained.VLMBrain.load(home() / "qwen3.safetensors")
     )
 
 
