@@ -393,6 +393,15 @@ def parser() -> argparse.ArgumentParser:
     )
     policy.set_defaults(module="import_policy")
 
+    fetch = commands.add_parser(
+        "fetch-model", help="download a model's files from the Hugging Face Hub"
+    )
+    fetch.add_argument(
+        "repository", metavar="REPO", help="its name there, like HuggingFaceTB/SmolVLM-Instruct"
+    )
+    fetch.add_argument("--endpoint", metavar="URL", help="another server with the Hub's interface")
+    fetch.set_defaults(module="fetch_model")
+
     pack = commands.add_parser(
         "pack-model", help="turn a model folder of transformers or PEFT into one brain file"
     )

@@ -20,18 +20,20 @@ class Pretrained:
         self.model = model
         self.processor = processor
 
-    def read(self, image: np.ndarray, prompt: str) -> Mapping[str, torch.Tensor]:
+    def read(self, image: np.ndarray | None, prompt: str) -> Mapping[str, torch.Tensor]:
         """Return the model's inputs for a picture and a question: one message, the picture first.
 
         Args:
-            image: The picture, uint8 [h, w, 3].
+            image: The picture, uint8 [h, w, 3]; None only for a model that does not see.
             prompt: The question.
 
         Raises:
-            MinibrainsError: The question contains a marker that stands for a picture.
+            MinibrainsError: The question contains a marker that stands for a picture, or there is
+                no picture.
         """
         from PIL import Image
 
+        image = expect_picture(image)
         self.refuse_markers(prompt)
         picture = Image.fromarray(np.ascontiguousarray(image))
         content = [{"type": "image", "image": picture}, {"type": "text", "text": prompt}]
@@ -44,6 +46,11 @@ class Pretrained:
             return_tensors="pt",
         )
         return inputs
+
+    @property
+    def tokenizer(self) -> Any:
+        """The part of the processor that reads words."""
+        return self.processor.tokenizer
 
     def next_logits(self, model: Any, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
         """Return the logits of the next token, f32 [vocabulary].
@@ -60,7 +67,7 @@ class Pretrained:
 
         Raises BrainError if the answer is not exactly one token.
         """
-        tokens = self.processor.tokenizer(answer, add_special_tokens=False)["input_ids"]
+        tokens = self.tokenizer(answer, add_special_tokens=False)["input_ids"]
         if len(tokens) != 1:
             raise BrainError(
                 f"the answer {answer!r} is {len(tokens)} tokens; one to choose must be one, "
@@ -77,3 +84,39 @@ class Pretrained:
                 raise MinibrainsError(
                     f"the question contains {marker}, which stands for a picture; remove it"
                 )
+
+
+class PaliGemma(Pretrained):
+    """A PaliGemma with its processor, ready to be asked."""
+
+    def read(self, image: np.ndarray | None, prompt: str) -> Mapping[str, torch.Tensor]:
+        inputs = dict(super().read(image, prompt))
+        # for training on the question itself; to ask for a part of the logits would contradict them
+        inputs.pop("labels", None)
+        return inputs
+
+
+class TextModel(Pretrained):
+    """A model that sees nothing, with its tokenizer, ready to be asked."""
+
+    def read(self, image: np.ndarray | None, prompt: str) -> Mapping[str, torch.Tensor]:
+        """Return the model's inputs for a question: one message."""
+        inputs: Mapping[str, torch.Tensor] = self.processor.apply_chat_template(
+            [{"role": "user", "content": prompt}],
+            add_generation_prompt=True,
+            tokenize=True,
+            return_dict=True,
+            return_tensors="pt",
+        )
+        return inputs
+
+    @property
+    def tokenizer(self) -> Any:
+        return self.processor
+
+
+def expect_picture(image: np.ndarray | None) -> np.ndarray:
+    """Return the picture. Raises MinibrainsError if there is none."""
+    if image is None:
+        raise MinibrainsError("this model answers questions about a picture, and there is none")
+    return image

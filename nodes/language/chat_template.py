@@ -38,9 +38,13 @@ class Frame(NamedTuple):
             question = question.strip()
         return self.before + question + self.after
 
-    def template(self) -> str:
-        """Return a template with the same effect, for one message with the picture first."""
-        text = "messages[0]['content'][1]['text']"
+    def template(self, sees: bool) -> str:
+        """Return a template with the same effect, for one message: with the picture first if the
+        model sees, otherwise of the question alone.
+        """
+        text = "messages[0]['content']"
+        if sees:
+            text += "[1]['text']"
         if self.is_stripped:
             text += " | trim"
         # string literals in a template are written as in Python
@@ -48,21 +52,25 @@ class Frame(NamedTuple):
         return "".join("{{ " + part + " }}" for part in parts)
 
 
-def find_frame(processor: Any) -> Frame:
+def find_frame(processor: Any, sees: bool) -> Frame:
     """Run a processor's chat template on some questions.
+
+    Args:
+        processor: The processor, or the tokenizer of a model that does not see.
+        sees: True if a picture comes before the question.
 
     Raises:
         BrainError: It does not put the same text around all of them.
     """
     word = secrets.token_hex(16)  # a word that no template can know
     question = f" {word} "
-    whole = _render(processor, question)
+    whole = _render(processor, question, sees)
     is_stripped = question not in whole
     if is_stripped:
         question = word
     before, found, after = whole.partition(question)
     frame = Frame(before, after, is_stripped)
-    if not found or any(_render(processor, odd) != frame.put(odd) for odd in _ODD_QUESTIONS):
+    if not found or any(_render(processor, odd, sees) != frame.put(odd) for odd in _ODD_QUESTIONS):
         raise BrainError(
             "its chat template does more to a question than to put something before and after it"
         )
@@ -74,8 +82,10 @@ def find_frame(processor: Any) -> Frame:
     return frame
 
 
-def _render(processor: Any, question: str) -> str:
-    content = [{"type": "image"}, {"type": "text", "text": question}]
+def _render(processor: Any, question: str, sees: bool) -> str:
+    content: Any = question
+    if sees:
+        content = [{"type": "image"}, {"type": "text", "text": question}]
     message = {"role": "user", "content": content}
     rendered: str = processor.apply_chat_template(
         [message], add_generation_prompt=True, tokenize=False

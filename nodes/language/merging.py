@@ -8,7 +8,7 @@ from minibrains import Episode, Flag, Host, MinibrainsError, Register, widget
 from minibrains.files import home, is_plain_name
 from minibrains.tensors import as_array, torch_dtype
 from nodes.language.lora import OwnAdapter, check_base, merged
-from nodes.language.pretrained import VLMBrain, load_pretrained
+from nodes.language.pretrained import VLMBrain, load_pretrained, weights_of
 
 
 class Merged(NamedTuple):
@@ -61,7 +61,7 @@ class MergeLoRA(Register, category="language", collects=True, terminal="finished
         for adapter in adapters:
             check_base(self._ref, adapter)
         refs = [(adapter.ref, adapter.weight) for adapter in adapters]
-        found = merged(load_pretrained(self._ref).model, refs).state_dict()
+        found = weights_of(merged(load_pretrained(self._ref).model, refs))
         tensors: dict[str, Any] = {}
         for name in self.brain.tensors:
             tensors[name] = as_array(found[name].to(torch_dtype(self.weights)))

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from minibrains import BrainError
 from minibrains.brain_file import TensorInfo, short
-from nodes.language.asking import Pretrained
+from nodes.language.asking import PaliGemma, Pretrained, TextModel
 from nodes.language.qwen3_vl_fast import FastQwen3VL
 
 CONFIG: Final = "config.json"
@@ -60,40 +60,100 @@ class Family(NamedTuple):
 
     model: str
     processor: str
-    sizes: Mapping[str, str]
-    """Size in the configuration -> where to count it: the parts below a name that ends in a dot, or
-    the rows of a tensor."""
-    eyes: str
+    """The class of the processor; empty: it has only a tokenizer, because it sees nothing."""
+    sizes: Mapping[str, tuple[str, ...]]
+    """Size in the configuration -> where to count it, under any of these names: the parts below a
+    name that ends in a dot, or the rows of a tensor."""
+    eyes: str = ""
     """The name of the module that gives out the picture's tokens."""
     asked_by: type[Pretrained] = Pretrained
     """The class that asks it: by transformers' own calls, or a subclass that computes the same in
     less time."""
     attention: str = "sdpa"
     """The implementation of attention: torch's own, whatever a file says."""
+    template: str | None = None
+    """The chat template of a family whose models have none."""
+
+    @property
+    def sees(self) -> bool:
+        """True if its models are shown pictures."""
+        return bool(self.processor)
 
 
+_GEMMA: Final = {
+    "text_config.num_hidden_layers": (
+        "language_model.model.layers.",
+        "model.language_model.layers.",
+    ),
+    "text_config.vocab_size": (
+        "language_model.model.embed_tokens.weight",
+        "model.language_model.embed_tokens.weight",
+    ),
+    "vision_config.num_hidden_layers": (
+        "vision_tower.encoder.layers.",
+        "vision_tower.vision_model.encoder.layers.",
+        "model.vision_tower.encoder.layers.",
+    ),
+}
 FAMILIES: Final = {
     "qwen3_vl": Family(
         "Qwen3VLForConditionalGeneration",
         "Qwen3VLProcessor",
         {
-            "text_config.num_hidden_layers": "model.language_model.layers.",
-            "text_config.vocab_size": "model.language_model.embed_tokens.weight",
-            "vision_config.depth": "model.visual.blocks.",
-            "vision_config.num_position_embeddings": "model.visual.pos_embed.weight",
+            "text_config.num_hidden_layers": ("model.language_model.layers.",),
+            "text_config.vocab_size": ("model.language_model.embed_tokens.weight",),
+            "vision_config.depth": ("model.visual.blocks.",),
+            "vision_config.num_position_embeddings": ("model.visual.pos_embed.weight",),
         },
         "model.visual",
         FastQwen3VL,
+    ),
+    "qwen2_5_vl": Family(
+        "Qwen2_5_VLForConditionalGeneration",
+        "Qwen2_5_VLProcessor",
+        {
+            "text_config.num_hidden_layers": ("model.layers.", "model.language_model.layers."),
+            "text_config.vocab_size": (
+                "model.embed_tokens.weight",
+                "model.language_model.embed_tokens.weight",
+            ),
+            "vision_config.depth": ("visual.blocks.", "model.visual.blocks."),
+        },
+        "model.visual",
     ),
     "idefics3": Family(
         "Idefics3ForConditionalGeneration",
         "Idefics3Processor",
         {
-            "text_config.num_hidden_layers": "model.text_model.layers.",
-            "text_config.vocab_size": "model.text_model.embed_tokens.weight",
-            "vision_config.num_hidden_layers": "model.vision_model.encoder.layers.",
+            "text_config.num_hidden_layers": ("model.text_model.layers.",),
+            "text_config.vocab_size": ("model.text_model.embed_tokens.weight",),
+            "vision_config.num_hidden_layers": ("model.vision_model.encoder.layers.",),
         },
         "model.connector",
+    ),
+    "paligemma": Family(
+        "PaliGemmaForConditionalGeneration",
+        "PaliGemmaProcessor",
+        _GEMMA,
+        "model.multi_modal_projector",
+        PaliGemma,
+        attention="eager",  # the text model of PaliGemma 2 has no other
+        template="<image>{{ messages[0]['content'][1]['text'] }}",
+    ),
+    "gemma3": Family(
+        "Gemma3ForConditionalGeneration",
+        "Gemma3Processor",
+        _GEMMA,
+        "model.multi_modal_projector",
+    ),
+    "qwen3": Family(
+        "Qwen3ForCausalLM",
+        "",
+        {
+            "num_hidden_layers": ("model.layers.",),
+            "vocab_size": ("model.embed_tokens.weight",),
+        },
+        asked_by=TextModel,
     ),
 }
 """`model_type` of a configuration -> the family."""
@@ -132,7 +192,7 @@ def check_files(where: str, files: Mapping[str, str], tensors: Mapping[str, Tens
     if not isinstance(kind, str) or kind not in FAMILIES:
         raise BrainError(
             f"{where}: a model of type {short(kind)} cannot be loaded yet; "
-            f"expected {' or '.join(FAMILIES)}"
+            f"expected {', '.join(FAMILIES)}"
         )
     _check_sizes(f"{where}: {CONFIG}", config, FAMILIES[kind], tensors)
     return FAMILIES[kind]
@@ -155,11 +215,14 @@ def _keys(config: Mapping[str, Any]) -> Iterator[str]:
 def _check_sizes(
     where: str, config: Mapping[str, Any], family: Family, tensors: Mapping[str, TensorInfo]
 ) -> None:
-    for path, source in family.sizes.items():
+    for path, sources in family.sizes.items():
         claimed = _find(config, path)
         if claimed is None:
             continue  # then the default of transformers applies
-        found = _count(tensors, source)
+        source, found = sources[0], 0
+        for name in sources:
+            if found == 0:
+                source, found = name, _count(tensors, name)
         if claimed != found:
             raise BrainError(
                 f"{where}: {path} is {short(claimed)}, and the tensors {source} are of {found}"
@@ -176,11 +239,12 @@ def _check_sizes(
 
 
 def _find(config: Mapping[str, Any], path: str) -> Any:
-    part, _, name = path.partition(".")
+    """Return a size; older configurations have those of the text outside of `text_config`."""
+    part, _, name = path.rpartition(".")
     inner = config.get(part)
     if isinstance(inner, dict):
         return inner.get(name)
-    return None
+    return config.get(name)
 
 
 def _count(tensors: Mapping[str, TensorInfo], source: str) -> int:

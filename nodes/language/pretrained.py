@@ -1,5 +1,5 @@
-"""A pretrained vision-language model in one safetensors file: weights, configuration, tokenizer,
-processor.
+"""A pretrained language model, with or without vision, in one safetensors file: weights,
+configuration, tokenizer, processor.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
@@ -21,9 +21,12 @@ from minibrains.errors import missing_package
 from minibrains.loading import BrainRef
 from minibrains.process.trial import try_out
 from minibrains.tensors import as_array
-from nodes.language.asking import Pretrained
+from nodes.language.asking import Pretrained, TextModel
 from nodes.language.chat_template import Frame, find_frame
-from nodes.language.model_files import FILES, Family, check_files
+from nodes.language.model_files import CONFIG, FAMILIES, FILES, Family, check_files
+
+if TYPE_CHECKING:
+    import torch
 
 WEIGHTS: Final = "model.safetensors"
 GENERATION: Final = "generation_config.json"
@@ -51,7 +54,7 @@ _SIZES: Final = ((64, 64), (224, 320), (32, 640))
 
 
 class VLMBrain(Brain):
-    """A model that answers a prompt about a picture.
+    """A model that answers a prompt, about a picture if it sees.
 
     Its tensors are those that transformers saves.
     """
@@ -72,6 +75,17 @@ class VLMBrain(Brain):
                 )
         check_files(where, config["files"], tensors)
         return {}
+
+    @property
+    def model_type(self) -> str:
+        """The name of its family in FAMILIES."""
+        name: str = json.loads(self.files[CONFIG])["model_type"]
+        return name
+
+    @property
+    def sees(self) -> bool:
+        """True if the model is shown pictures."""
+        return FAMILIES[self.model_type].sees
 
     @classmethod
     def of_folder(cls, folder: Path, answers: tuple[str, ...] = ()) -> Self:
@@ -116,7 +130,8 @@ def load_pretrained(ref: BrainRef) -> Pretrained:
         model, faults = _load_model(folder, family)
         processor = load_processor(folder, family)
         # the model's own template, which is a program, is not run here
-        processor.chat_template = (frame or find_frame(processor)).template()
+        frame = frame or find_frame(processor, family.sees)
+        processor.chat_template = frame.template(family.sees)
     for fault in ("missing_keys", "unexpected_keys", "mismatched_keys"):
         if found := sorted(map(str, faults.get(fault) or ())):
             raise BrainError(
@@ -124,6 +139,27 @@ def load_pretrained(ref: BrainRef) -> Pretrained:
                 f"{fault.replace('_', ' ')} of the model's tensors"
             )
     return family.asked_by(model.requires_grad_(False).eval(), processor)
+
+
+def weights_of(model: Any) -> Mapping[str, torch.Tensor]:
+    """Return a model's weights under the names that they have in its file, which for some families
+    are those of older versions of transformers.
+    """
+    from transformers.core_model_loading import revert_weight_conversion
+
+    weights: Mapping[str, torch.Tensor] = revert_weight_conversion(model, model.state_dict())
+    return weights
+
+
+def empty_model(brain: VLMBrain) -> Any:
+    """Return the model of a brain without its values, to look at its layers.
+
+    Raises BrainError if transformers cannot make it.
+    """
+    family = FAMILIES[brain.model_type]
+    _be_quiet()
+    with _in_a_sentence(), _folder(brain.files) as folder:
+        return _empty_model(folder, family)
 
 
 # -- the trial -------------------------------------------------------------------------------------
@@ -158,8 +194,6 @@ def try_files(files: Mapping[str, str], tensors: Mapping[str, TensorInfo]) -> Fr
     Raises:
         BrainError: A part cannot be made, or is too large.
     """
-    from PIL import Image
-
     family = check_files("the model", files, tensors)
     file_size = sum(info.end - info.start for info in tensors.values())
     _be_quiet()
@@ -168,22 +202,17 @@ def try_files(files: Mapping[str, str], tensors: Mapping[str, TensorInfo]) -> Fr
         _check_numbers(folder, family, file_size)
         _check_growth(files["tokenizer.json"])
         processor = load_processor(folder, family)
-        frame = find_frame(processor)
-        processor.chat_template = frame.template()
+        frame = find_frame(processor, family.sees)
+        processor.chat_template = frame.template(family.sees)
 
         # pictures and texts, odd ones too
-        asked = Pretrained(None, processor)
-        for height, width in _SIZES:
-            inputs = asked.read(np.asarray(Image.new("RGB", (width, height))), "what now?")
-            size = sum(tensor.nbytes for tensor in inputs.values())
-            if size > _LARGEST_INPUT:
-                raise BrainError(
-                    f"a picture of {width} x {height} becomes {size} bytes; "
-                    f"expected at most {_LARGEST_INPUT}"
-                )
+        asked: Pretrained = TextModel(None, processor)
+        if family.sees:
+            asked = Pretrained(None, processor)
+            _check_pictures(asked)
         for text in _ODD_TEXTS:
-            tokens = processor.tokenizer(text)["input_ids"]
-            processor.tokenizer.decode(tokens)
+            tokens = asked.tokenizer(text)["input_ids"]
+            asked.tokenizer.decode(tokens)
     return frame
 
 
@@ -192,13 +221,7 @@ def _check_numbers(folder: Path, family: Family, file_size: int) -> None:
 
     Raises BrainError if they are too many for `file_size` bytes.
     """
-    import torch
-    import transformers
-
-    kind = getattr(transformers, family.model)
-    config = kind.config_class.from_pretrained(folder, **OFFLINE)
-    with torch.device("meta"):
-        model = kind._from_config(config, attn_implementation=family.attention)
+    model = _empty_model(folder, family)
     tensors = [*model.parameters(), *model.buffers()]
     numbers = sum(tensor.numel() for tensor in tensors)
     if numbers > file_size + _ROOM:  # each takes two bytes in a file, but may be used in two places
@@ -206,6 +229,31 @@ def _check_numbers(folder: Path, family: Family, file_size: int) -> None:
             f"its configuration is of a model of {numbers} numbers, "
             f"and its file has {file_size} bytes of them"
         )
+
+
+def _empty_model(folder: Path, family: Family) -> Any:
+    """Return a model without values."""
+    import torch
+    import transformers
+
+    kind = getattr(transformers, family.model)
+    config = kind.config_class.from_pretrained(folder, **OFFLINE)
+    with torch.device("meta"):
+        return kind._from_config(config, attn_implementation=family.attention)
+
+
+def _check_pictures(asked: Pretrained) -> None:
+    """Read pictures of several sizes. Raises BrainError if their inputs are too large."""
+    from PIL import Image
+
+    for height, width in _SIZES:
+        inputs = asked.read(np.asarray(Image.new("RGB", (width, height))), "what now?")
+        size = sum(tensor.nbytes for tensor in inputs.values())
+        if size > _LARGEST_INPUT:
+            raise BrainError(
+                f"a picture of {width} x {height} becomes {size} bytes; "
+                f"expected at most {_LARGEST_INPUT}"
+            )
 
 
 def _check_growth(tokenizer: str) -> None:
@@ -291,13 +339,16 @@ def _load_model(folder: Path, family: Family) -> Any:
 
 
 def load_processor(folder: Path, family: Family) -> Any:
-    """Return the processor, without its part for videos,
-    which needs torchvision and is not used here.
+    """Return the processor, without its part for videos, which needs torchvision and is not used
+    here; for a model that does not see, the tokenizer.
     """
     import PIL  # noqa: F401 - transformers would report in its own words that it is missing
     import transformers
     from transformers.video_processing_utils import VideoProcessorMixin
 
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **OFFLINE)
+    if not family.sees:
+        return tokenizer
     kind = getattr(transformers, family.processor)
     # unchanged, it would refuse the placeholder of the video processor
     unchecked: Any = type(
@@ -305,7 +356,6 @@ def load_processor(folder: Path, family: Family) -> Any:
         (kind,),
         {"check_argument_for_proper_class": lambda self, name, part: type(part)},
     )
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **OFFLINE)
     parts = {
         "tokenizer": tokenizer,
         "image_processor": transformers.AutoImageProcessor.from_pretrained(
@@ -314,7 +364,7 @@ def load_processor(folder: Path, family: Family) -> Any:
         "video_processor": VideoProcessorMixin(),
     }
     settings, _ = kind.get_processor_dict(folder, **OFFLINE)
-    settings.setdefault("chat_template", tokenizer.chat_template)
+    settings.setdefault("chat_template", tokenizer.chat_template or family.template)
     in_order = [parts[name] for name in kind.get_attributes()]
     return unchecked.from_args_and_dict(in_order, settings)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from nodes.language.asking import Pretrained
+from nodes.language.asking import Pretrained, expect_picture
 
 if TYPE_CHECKING:
     import torch
@@ -50,12 +50,13 @@ class FastQwen3VL(Pretrained):
         """Size of a picture that needs no scaling -> its patches in time, height and width."""
         self._layouts: dict[bytes, Layout] = {}
 
-    def read(self, image: np.ndarray, prompt: str) -> Mapping[str, torch.Tensor]:
+    def read(self, image: np.ndarray | None, prompt: str) -> Mapping[str, torch.Tensor]:
         """Call the processor's parts one by one: its own call takes three milliseconds more,
         to check keywords.
         """
         import torch
 
+        image = expect_picture(image)
         self.refuse_markers(prompt)
         processor = self.processor
         picture = self._picture(image)

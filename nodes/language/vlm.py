@@ -1,10 +1,14 @@
-"""VLMStrategist: a vision-language model that is shown the fight and asked for an action."""
+"""VLMStrategist and LLMStrategist: a language model that is asked for an action, and shown the
+fight if it sees.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Final, Literal, NamedTuple
+
+import numpy as np
 
 from minibrains import (
     ABSENT,
@@ -47,23 +51,20 @@ class Answer(NamedTuple):
     second: Text | Absent = ABSENT
 
 
-class VLMStrategist(
-    Node, category="language", background="either", fallback=Answer("", 0, ABSENT, ABSENT)
-):
-    """Show a vision-language model a picture, ask it a question, and deliver its answer.
+NO_ANSWER: Final = Answer("", 0, ABSENT, ABSENT)
+"""The answer of a model that failed."""
 
-    image:     uint8 [h, w, 3]; a picture whose size is not a multiple of the model's patches is
-               scaled to one
+
+class Strategist(Node, abstract=True, background="either", fallback=NO_ANSWER):
+    """The base class of nodes that ask a model in this process.
+
     prompt:    the question
     adapters:  any number of LoRALoaders, all for this model
     text:      the answer
-    tokens:    the number of tokens of picture and prompt
+    tokens:    the number of tokens of the question, with its picture
     confidence:     of the chosen answer, 0 to 1; only when choosing
     probabilities:  of all answers it could choose from; only when choosing
     second:         the second most probable answer; only when choosing, from two answers on
-    "choose" takes one pass through the model; "generate" takes one more for each token, always the
-    most probable one. With `"on_error": "fallback"` a run goes on when it fails or exceeds its
-    `"timeout"`: the answer is then an empty text.
     """
 
     brain: VLMBrain
@@ -98,10 +99,17 @@ class VLMStrategist(
     def warm_up(self, constants: Mapping[str, Any]) -> None:
         self._model(constants.get("adapters", []))
 
-    def tick(self, image: ColorFrame, prompt: Text, adapters: list[OwnAdapter]) -> Answer:
+    def ask(self, image: np.ndarray | None, prompt: str, adapters: Sequence[Adapter]) -> Answer:
+        """Return the answer of the model with these adapters.
+
+        Args:
+            image: The picture, uint8 [h, w, 3]; None if the model does not see.
+            prompt: The question.
+            adapters: All of them for this model.
+        """
         import torch
 
-        model = self._model([adapter for adapter in adapters if adapter is not None])
+        model = self._model(adapters)
         with torch.inference_mode():
             inputs = self._plain.read(image, prompt)
             asked = inputs["input_ids"].shape[1]
@@ -115,13 +123,13 @@ class VLMStrategist(
                 return Answer(best, asked, shares[best], shares, second)
             tokens = model.generate(**inputs, **GREEDY, max_new_tokens=self.most)[0, asked:]
             return Answer(
-                self._plain.processor.decode(tokens, skip_special_tokens=True),
+                self._plain.tokenizer.decode(tokens, skip_special_tokens=True),
                 asked,
                 ABSENT,
                 ABSENT,
             )
 
-    def _model(self, adapters: list[Adapter]) -> Any:
+    def _model(self, adapters: Sequence[Adapter]) -> Any:
         """Return the model with these adapters, from the process's cache.
 
         Raises BrainError if one is for another model.
@@ -136,3 +144,39 @@ class VLMStrategist(
 
     def _merged(self, ref: BrainRef) -> Any:
         return merged(self._plain.model, ref.adapters)
+
+
+class VLMStrategist(Strategist, category="language"):
+    """Show a vision-language model a picture, ask it a question, and deliver its answer.
+
+    image:     uint8 [h, w, 3]; a picture whose size is not a multiple of the model's patches is
+               scaled to one
+    "choose" takes one pass through the model; "generate" takes one more for each token, always the
+    most probable one. With `"on_error": "fallback"` a run goes on when it fails or exceeds its
+    `"timeout"`: the answer is then an empty text.
+    """
+
+    def check(self) -> None:
+        super().check()
+        if not self.brain.sees:
+            raise MinibrainsError("the model of this brain sees nothing; use an LLMStrategist")
+
+    def tick(self, image: ColorFrame, prompt: Text, adapters: list[OwnAdapter]) -> Answer:
+        return self.ask(image, prompt, [adapter for adapter in adapters if adapter is not None])
+
+
+class LLMStrategist(Strategist, category="language"):
+    """Ask a language model that does not see a question, and deliver its answer.
+
+    "choose" takes one pass through the model; "generate" takes one more for each token, always the
+    most probable one. With `"on_error": "fallback"` a run goes on when it fails or exceeds its
+    `"timeout"`: the answer is then an empty text.
+    """
+
+    def check(self) -> None:
+        super().check()
+        if self.brain.sees:
+            raise MinibrainsError("the model of this brain sees; use a VLMStrategist")
+
+    def tick(self, prompt: Text, adapters: list[OwnAdapter]) -> Answer:
+        return self.ask(None, prompt, [adapter for adapter in adapters if adapter is not None])

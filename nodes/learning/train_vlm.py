@@ -25,7 +25,7 @@ from minibrains.torch_node import Device, compute_on_one_thread, find_device
 from nodes.language.asking import Pretrained
 from nodes.language.lora import LANGUAGE_LAYERS, LoraAdapter
 from nodes.language.model_files import FAMILIES
-from nodes.language.pretrained import VLMBrain, load_pretrained
+from nodes.language.pretrained import VLMBrain, load_pretrained, weights_of
 from nodes.learning import curves
 from nodes.learning.checkpoint import check_same, resume, settings_of, writing
 from nodes.learning.data_set import DataSet, EpisodeInfo, load_arrow
@@ -501,7 +501,7 @@ class TrainVLM(VLMTraining):
         return learner
 
     def _brain_of(self, learner: AnswerLearner) -> VLMBrain:
-        found = learner.model.state_dict()
+        found = weights_of(learner.model)
         tensors: dict[str, Any] = {}
         for name in self.brain.tensors:
             tensors[name] = as_array(found[name].to(torch_dtype(self.weights)))

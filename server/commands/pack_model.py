@@ -21,7 +21,7 @@ from minibrains.loading import BrainRef
 from minibrains.values import parse_json
 from nodes.language.lora import TENSOR, LoraAdapter
 from nodes.language.model_files import CONFIG
-from nodes.language.pretrained import VLMBrain, load_pretrained
+from nodes.language.pretrained import VLMBrain, empty_model, load_pretrained
 from server.cli import DONE
 
 ADAPTER: Final = "adapter_config.json"
@@ -136,7 +136,8 @@ def _models() -> Iterable[Path]:
 
 def _check_fit(folder: Path, adapter: LoraAdapter, base: BrainRef) -> None:
     """Raise BrainError if an adapter changes what its model does not have."""
-    weights = read_header(Path(base.file)).tensors
+    model = empty_model(VLMBrain.load(Path(base.file)))
+    layers = dict(model.named_modules())
     shapes: dict[str, list[int]] = {}
     for name, array in adapter.tensors.items():
         match = TENSOR.fullmatch(name)
@@ -147,7 +148,7 @@ def _check_fit(folder: Path, adapter: LoraAdapter, base: BrainRef) -> None:
         else:
             shape[0] = np.shape(array)[0]
     for module, shape in shapes.items():
-        found = weights.get(f"{module}.weight")
+        found = getattr(layers.get(module), "weight", None)
         if found is None or list(found.shape) != shape:
             has = "no such layer" if found is None else " x ".join(map(str, found.shape))
             raise BrainError(

@@ -33,6 +33,7 @@ def test_says_where_it_belongs_and_what_its_sockets_are(name: str) -> None:
         assert socket.doc, socket.name
 
 
+@pytest.mark.usefixtures("tried_here")
 @pytest.mark.parametrize("name", CASES)
 def test_conforms(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINIBRAINS_HOME", str(tmp_path / "home"))

@@ -1,29 +1,49 @@
-"""Families of vision-language models: asked by transformers' own calls,
+"""Families of language models: asked by transformers' own calls,
 or by a way that comes to the same in less time.
 """
 
 from __future__ import annotations
 
+import copy
 import json
-from collections.abc import Iterator
+import shutil
+import warnings
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 import torch
 from PIL import Image
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from safetensors.torch import load_file, save_file
+from transformers import (
+    AutoImageProcessor,
+    AutoModelForCausalLM,
+    AutoModelForImageTextToText,
+    AutoProcessor,
+    AutoTokenizer,
+)
 
-from minibrains import Absent, MinibrainsError
-from minibrains.files import bundled_dir
-from minibrains.testing import check_node, opened
+from minibrains import ABSENT, Absent, BrainError, MinibrainsError
+from minibrains.files import bundled_dir, home
+from minibrains.testing import opened
 from nodes.language.asking import Pretrained
+from nodes.language.lora import LANGUAGE_LAYERS, Adapter, LoraAdapter, LoRALoader, merged
 from nodes.language.model_files import FAMILIES
-from nodes.language.pretrained import VLMBrain, load_pretrained
+from nodes.language.pretrained import VLMBrain, load_pretrained, weights_of
 from nodes.language.prompt import PromptTemplate
 from nodes.language.qwen3_vl_fast import FastQwen3VL
-from nodes.language.vlm import GREEDY, VLMStrategist
+from nodes.language.vlm import GREEDY, Answer, LLMStrategist, VLMStrategist
+from server.commands.pack_model import pack
+from tests.support import tiny_families
+
+pytestmark = [
+    pytest.mark.usefixtures("tried_here"),
+    # transformers' processor of PaliGemma, and PEFT's own question to the model
+    pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:.*is_gradient_checkpointing:FutureWarning"),
+]
 
 QWEN = VLMBrain.load(bundled_dir("models") / "vlm/sf2-untrained.safetensors")
 PROMPT = PromptTemplate.load(bundled_dir("models") / "prompt_template/sf2.safetensors").template
@@ -47,7 +67,7 @@ QUESTIONS = [
 
 
 @pytest.fixture(scope="module", autouse=True)
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Where it is kept which models were tried out."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MINIBRAINS_HOME", str(tmp_path_factory.mktemp("home")))
@@ -111,147 +131,227 @@ def test_a_strategist_decides_the_same_both_ways(
     assert found[Pretrained] == found[FastQwen3VL]
 
 
-# -- Idefics3, the family of SmolVLM: nothing but its classes --------------------------------------
-
-CHAT = """\
-{% for message in messages %}<|im_start|>{{ message.role }}:
-{% for part in message.content %}{% if part.type == 'image' %}<image>{% else %}\
-{{ part.text }}{% endif %}{% endfor %}
-<end_of_utterance>
-{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}"""
-MARKS = [
-    "<pad>",
-    "<|im_start|>",
-    "<end_of_utterance>",
-    "<fake_token_around_image>",
-    "<image>",
-    "<global-img>",
-]
+# -- all families ----------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tiny Idefics3 as transformers saves it; each byte is a token,
-    and pictures are cut up as SmolVLM's are.
-    """
-    from transformers import (
-        Idefics3Config,
-        Idefics3ForConditionalGeneration,
-        Idefics3Processor,
-        PreTrainedTokenizerFast,
+class Small(NamedTuple):
+    """A tiny model of a family."""
+
+    folder: Path
+    brain: VLMBrain
+    model: Any
+    """Loaded by transformers alone."""
+    asked: Pretrained
+    """Loaded by us."""
+
+    def node(self, **widgets: Any) -> VLMStrategist | LLMStrategist:
+        """Return the node that asks it."""
+        if self.brain.sees:
+            return VLMStrategist(brain=self.brain, **widgets)
+        return LLMStrategist(brain=self.brain, **widgets)
+
+    def read(self, image: np.ndarray, prompt: str) -> Mapping[str, torch.Tensor]:
+        """Return the inputs for a question, as transformers alone makes them."""
+        model_type = self.model.config.model_type
+        if model_type == "qwen3":
+            return _read_text(self.folder, prompt)
+        if model_type.startswith("qwen"):
+            return _read_qwen(self.folder, image, prompt)
+        picture = Image.fromarray(image)
+        processor = AutoProcessor.from_pretrained(self.folder)
+        if model_type == "paligemma":
+            inputs = dict(processor(picture, f"<image>{prompt}", return_tensors="pt"))
+            inputs.pop("labels")
+            return inputs
+        content = [{"type": "image", "image": picture}, {"type": "text", "text": prompt}]
+        read: Mapping[str, torch.Tensor] = processor.apply_chat_template(
+            [{"role": "user", "content": content}],
+            add_generation_prompt=True,
+            tokenize=True,
+            return_dict=True,
+            return_tensors="pt",
+        )
+        return read
+
+
+def _read_text(folder: Path, prompt: str) -> Mapping[str, torch.Tensor]:
+    read: Mapping[str, torch.Tensor] = AutoTokenizer.from_pretrained(folder).apply_chat_template(
+        [{"role": "user", "content": prompt}],
+        add_generation_prompt=True,
+        return_dict=True,
+        return_tensors="pt",
     )
-    from transformers.models.idefics3.image_processing_pil_idefics3 import Idefics3ImageProcessorPil
-
-    bytes_ = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    tokens = [*MARKS, *sorted(bytes_.alphabet())]
-    vocabulary = {token: place for place, token in enumerate(tokens)}
-    letters = Tokenizer(models.BPE(vocabulary, []))
-    letters.pre_tokenizer = bytes_
-    letters.decoder = decoders.ByteLevel()
-    others = ["<|im_start|>", "<fake_token_around_image>", "<image>", "<global-img>"]
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=letters,
-        pad_token="<pad>",
-        eos_token="<end_of_utterance>",
-        extra_special_tokens=others,
-    )
-    pictures = Idefics3ImageProcessorPil(
-        size={"longest_edge": 64}, max_image_size={"longest_edge": 32}
-    )
-    layers = {
-        "hidden_size": 32,
-        "intermediate_size": 32,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-    }
-    text = {
-        "vocab_size": len(vocabulary),
-        "num_key_value_heads": 1,
-        "pad_token_id": 0,
-        "bos_token_id": 1,
-        "eos_token_id": 2,
-    }
-    config = Idefics3Config(
-        image_token_id=4,
-        pad_token_id=0,
-        scale_factor=2,
-        vision_config={**layers, "image_size": 32, "patch_size": 8},
-        text_config={**layers, **text, "model_type": "llama"},
-    )
-    torch.manual_seed(0)
-    model = Idefics3ForConditionalGeneration(config)
-    model.generation_config.update(eos_token_id=2, pad_token_id=0)
-    folder = tmp_path_factory.mktemp("idefics3")
-    model.save_pretrained(folder)
-    Idefics3Processor(pictures, tokenizer, image_seq_len=4, chat_template=CHAT).save_pretrained(
-        folder
-    )
-    return folder
+    return read
 
 
-@pytest.fixture(scope="module")
-def small(folder: Path) -> VLMBrain:
-    path = folder.parent / "idefics3.safetensors"
-    VLMBrain.of_folder(folder, ("0", "1", "9")).save(path, title="A tiny Idefics3", made_by="test")
-    return VLMBrain.load(path)
+def _read_qwen(folder: Path, image: np.ndarray, prompt: str) -> Mapping[str, torch.Tensor]:
+    """Do what the processor would do, which cannot be made without torchvision."""
+    picture = AutoImageProcessor.from_pretrained(folder, backend="pil")(image, return_tensors="pt")
+    pads = "<|image_pad|>" * int(picture["image_grid_thw"].prod() // 4)
+    turn = f"<|vision_start|>{pads}<|vision_end|>{prompt}"
+    text = f"<|im_start|>user\n{turn}<|im_end|>\n<|im_start|>assistant\n"
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    words = tokenizer(text, return_tensors="pt")
+    kinds = (words["input_ids"] == tokenizer.convert_tokens_to_ids("<|image_pad|>")).long()
+    return {**words, **picture, "mm_token_type_ids": kinds}
 
 
-@pytest.mark.slow
-def test_a_family_without_a_fast_way_answers_as_transformers_alone_does(
-    folder: Path, small: VLMBrain
-) -> None:
-    from transformers import AutoProcessor, Idefics3ForConditionalGeneration
+@pytest.fixture(scope="module", params=tiny_families.FAMILIES)
+def small(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Small:
+    folder = tmp_path_factory.mktemp("family")
+    tiny_families.FAMILIES[request.param](folder)
+    path = home() / "models/vlm" / f"{request.param}.safetensors"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    VLMBrain.of_folder(folder, ("0", "1", "9")).save(path, title=request.param, made_by="test")
+    brain = VLMBrain.load(path)
+    kind = AutoModelForImageTextToText if brain.sees else AutoModelForCausalLM
+    assert brain.ref is not None
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "__array__ implementation", DeprecationWarning)
+        asked = load_pretrained(brain.ref)
+    return Small(folder, brain, kind.from_pretrained(folder).eval(), asked)
 
-    model = Idefics3ForConditionalGeneration.from_pretrained(folder).eval()
-    processor = AutoProcessor.from_pretrained(folder)
-    tokens = [processor.tokenizer.convert_tokens_to_ids(answer) for answer in small.answers]
-    chooser = VLMStrategist(brain=small, answer="choose")
-    writer = VLMStrategist(brain=small, most=8)
-    with opened(chooser), opened(writer), torch.inference_mode():
-        for image, prompt in QUESTIONS:
-            content = [
-                {"type": "image", "image": Image.fromarray(image)},
-                {"type": "text", "text": prompt},
-            ]
-            inputs = processor.apply_chat_template(
-                [{"role": "user", "content": content}],
-                add_generation_prompt=True,
-                tokenize=True,
-                return_dict=True,
-                return_tensors="pt",
-            )
-            asked = inputs["input_ids"].shape[1]
-            shares = torch.softmax(model(**inputs).logits[0, -1, tokens], 0)
-            chosen = chooser.tick(image, prompt, [])
+
+def _logits(model: Any, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
+    with torch.inference_mode():
+        logits: torch.Tensor = model(**inputs).logits
+    return logits[0, -1]
+
+
+def _ask(node: Any, image: np.ndarray, prompt: str, *adapters: Adapter) -> Answer:
+    answer: Answer
+    if isinstance(node, VLMStrategist):
+        answer = node.tick(image, prompt, list(adapters))
+    else:
+        answer = node.tick(prompt, list(adapters))
+    return answer
+
+
+def test_it_reads_and_answers_as_transformers_alone_does(small: Small) -> None:
+    asked = small.asked
+    chooser, writer = small.node(answer="choose"), small.node(most=8)
+    tokens = [asked.token(answer) for answer in small.brain.answers]
+    seen: set[float] = set()
+    questions = [QUESTIONS[0], QUESTIONS[3], QUESTIONS[1]]
+    with opened(chooser), opened(writer):
+        for image, prompt in questions:
+            expected = small.read(image, prompt)
+            inputs = asked.read(image, prompt)
+            assert inputs.keys() == expected.keys()
+            for name, tensor in expected.items():
+                assert torch.equal(inputs[name], tensor), name
+            logits = _logits(small.model, expected)
+            with torch.inference_mode():
+                found = asked.next_logits(asked.model, inputs)
+            assert torch.allclose(found, logits, rtol=1e-4, atol=1e-5)
+            shares = torch.softmax(logits[tokens], 0).tolist()
+            chosen = _ask(chooser, image, prompt)
             assert not isinstance(chosen.probabilities, Absent)
-            assert list(chosen.probabilities.values()) == pytest.approx(shares.tolist(), abs=1e-6)
-            assert (chosen.text, chosen.tokens) == (small.answers[int(shares.argmax())], asked)
-            written = model.generate(**inputs, **GREEDY, max_new_tokens=8)[0, asked:]
-            assert writer.tick(image, prompt, []).text == processor.decode(
-                written, skip_special_tokens=True
-            )
+            assert list(chosen.probabilities.values()) == pytest.approx(shares, abs=1e-5)
+            seen.add(round(shares[0], 5))
+            count = expected["input_ids"].shape[1]
+            written = small.model.generate(**expected, **GREEDY, max_new_tokens=8)[0, count:]
+            text = asked.tokenizer.decode(written, skip_special_tokens=True)
+            assert _ask(writer, image, prompt) == Answer(text, count, ABSENT, ABSENT)
+    assert len(seen) == (3 if small.brain.sees else 2), "it looks, and it reads"
 
 
-def test_a_family_without_a_fast_way_keeps_the_rules(small: VLMBrain) -> None:
-    ticks = [{"image": image, "prompt": prompt, "adapters": []} for image, prompt in QUESTIONS[:3]]
-    first, second, third = check_node(VLMStrategist(brain=small, answer="choose"), *ticks)
-    assert len({first.confidence, second.confidence, third.confidence}) == 3, (
-        "it looks, and it reads"
-    )
+def test_an_adapter_of_peft_changes_the_answers_as_peft_does(small: Small, tmp_path: Path) -> None:
+    from peft import LoraConfig, get_peft_model
+
+    settings = LoraConfig(r=2, target_modules=LANGUAGE_LAYERS, init_lora_weights=False)
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(1)
+        changed = get_peft_model(copy.deepcopy(small.model), settings)
+    changed.save_pretrained(tmp_path, save_embedding_layers=False)
+    config = json.loads((tmp_path / "adapter_config.json").read_text())
+    config["base_model_name_or_path"] = Path(small.brain.ref.file).stem  # type: ignore[union-attr]
+    (tmp_path / "adapter_config.json").write_text(json.dumps(config))
+
+    adapter, _ = pack(tmp_path)
+    layers = {name.partition(".lora_")[0] for name in adapter.tensors}
+    assert len(layers) == 14, "seven of each of two layers, and nothing of what sees"
+    adapter.save(tmp_path / "lora.safetensors", title="t", made_by="test")
+    link = LoRALoader(brain=LoraAdapter.load(tmp_path / "lora.safetensors")).tick()
+    image, prompt = QUESTIONS[1]
+    logits = _logits(changed.merge_and_unload(), small.read(image, prompt))
+    places = [small.asked.token(answer) for answer in small.brain.answers]
+    expected = torch.softmax(logits[places], 0).tolist()
+    node = small.node(answer="choose")
+    with opened(node):
+        before = _ask(node, image, prompt)
+        after = _ask(node, image, prompt, link)
+    assert not isinstance(before.probabilities, Absent)
+    assert not isinstance(after.probabilities, Absent)
+    assert list(after.probabilities.values()) == pytest.approx(expected, abs=1e-5)
+    assert list(before.probabilities.values()) != pytest.approx(expected, abs=1e-3)
+    weights = weights_of(merged(small.asked.model, [(link.ref, 1.0)]))
+    assert weights.keys() >= small.brain.tensors.keys(), "the names of its file"
 
 
-def test_a_marker_of_another_family_is_no_second_picture(small: VLMBrain) -> None:
-    node = VLMStrategist(brain=small)
-    with (
-        opened(node),
-        pytest.raises(MinibrainsError, match="contains <image>, which stands for a picture"),
-    ):
-        node.tick(QUESTIONS[0][0], "what is <image>?", [])
+def test_the_node_for_the_other_kind_of_model_is_refused(small: Small) -> None:
+    if small.brain.sees:
+        with pytest.raises(MinibrainsError, match="the model of this brain sees; use a VLM"):
+            LLMStrategist(brain=small.brain).check()
+    else:
+        with pytest.raises(MinibrainsError, match="sees nothing; use an LLMStrategist"):
+            VLMStrategist(brain=small.brain).check()
 
 
-def test_what_a_folder_says_of_pictures_is_in_the_file(small: VLMBrain) -> None:
-    assert json.loads(small.files["processor_config.json"])["image_seq_len"] == 4
-    assert small.ref is not None
-    asked = load_pretrained(small.ref)
+def test_a_marker_of_any_family_is_no_second_picture(small: Small) -> None:
+    if not small.brain.sees:
+        return
+    markers = small.asked.processor.all_special_multimodal_tokens
+    assert markers
+    for marker in markers:
+        with pytest.raises(MinibrainsError, match="which stands for a picture"):
+            small.asked.read(QUESTIONS[0][0], f"what is {marker}?")
+
+
+# -- folders as the Hub has them -------------------------------------------------------------------
+
+
+def test_a_model_in_several_files_under_older_names_is_the_same_model(tmp_path: Path) -> None:
+    tiny_families.save_paligemma(tmp_path / "new", "gemma")
+    shutil.copytree(tmp_path / "new", tmp_path / "old")
+    weights = load_file(tmp_path / "old/model.safetensors")
+    (tmp_path / "old/model.safetensors").unlink()
+    parts: list[dict[str, torch.Tensor]] = [{}, {}]
+    for place, name in enumerate(sorted(weights)):
+        older = name.replace("vision_tower.", "vision_tower.vision_model.")
+        parts[place % 2][older] = weights[name]
+    for place, part in enumerate(parts, start=1):
+        save_file(part, tmp_path / f"old/model-{place:05}-of-00002.safetensors", {"format": "pt"})
+    models: list[Any] = []
+    for name in ("new", "old"):
+        path = tmp_path / f"{name}.safetensors"
+        VLMBrain.of_folder(tmp_path / name).save(path, title=name, made_by="test")
+        ref = VLMBrain.load(path).ref
+        assert ref is not None
+        models.append(load_pretrained(ref).model.state_dict())
+    new, old = models
+    assert new.keys() == old.keys()
+    for name, tensor in new.items():
+        assert torch.equal(tensor, old[name]), name
+
+
+def test_a_configuration_whose_text_sizes_are_at_the_top_is_checked(tmp_path: Path) -> None:
+    tiny_families.save_qwen(tmp_path, "qwen2_5_vl")
+    config = json.loads((tmp_path / "config.json").read_text())
+    config |= config.pop("text_config")
+    config |= {"model_type": "qwen2_5_vl", "num_hidden_layers": 3}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(BrainError, match=r"num_hidden_layers is 3, and the tensors .* are of 2"):
+        VLMBrain.of_folder(tmp_path).save(tmp_path / "a.safetensors", title="t", made_by="t")
+
+
+def test_what_a_folder_says_of_pictures_is_in_the_file(tmp_path: Path) -> None:
+    tiny_families.save_idefics3(tmp_path)
+    brain = VLMBrain.of_folder(tmp_path)
+    brain.save(tmp_path / "a.safetensors", title="t", made_by="t")
+    assert json.loads(brain.files["processor_config.json"])["image_seq_len"] == 4
+    ref = VLMBrain.load(tmp_path / "a.safetensors").ref
+    assert ref is not None
+    asked = load_pretrained(ref)
     assert type(asked) is Pretrained
     assert asked.processor.image_seq_len == 4

@@ -19,7 +19,7 @@ from nodes.control import flow, rules
 from nodes.doctor import policy_doctor
 from nodes.exploring import walking as exploring
 from nodes.fighting import features, fighters, rounds, simple, strategist
-from nodes.language import lora, merging, pretrained, prompt, reply, vlm
+from nodes.language import lora, merging, pretrained, prompt, remote, reply, vlm
 from nodes.learning import agreement, calibrate, colors, dagger, ppo, reader, train_vlm, writer
 from nodes.policies import baselines, buttons, memory, network, vector
 from nodes.recording import decision_log, output
@@ -28,7 +28,7 @@ from nodes.rewards import general
 from nodes.rewards import sum as reward_sum
 from nodes.vision import fighters as fighters_seen
 from nodes.vision import frames, overlay, tiles
-from tests.support import data_sets, fights, meadow, tiny_vlm, walking
+from tests.support import chat_server, data_sets, fights, meadow, tiny_families, tiny_vlm, walking
 
 MODELS = bundled_dir("models")
 RANDOM = np.random.default_rng(7)
@@ -186,6 +186,16 @@ def _train_vlm() -> Node:
     return train_vlm.TrainVLM(brain=model, **settings)
 
 
+def _llm() -> Node:
+    """A node with a model that does not see, which is written into $MINIBRAINS_HOME."""
+    tiny_families.save_qwen3(home() / "qwen3")
+    brain = pretrained.VLMBrain.of_folder(home() / "qwen3", ("0", "1", "9"))
+    brain.save(home() / "qwen3.safetensors", title="tiny", made_by="a test")
+    return vlm.LLMStrategist(
+        answer="choose", brain=pretrained.VLMBrain.load(home() / "qwen3.safetensors")
+    )
+
+
 def _train_lora() -> Node:
     """A node that adapts a model to a data set, both of which are written into $MINIBRAINS_HOME."""
     tiny_vlm.write_pictures(2)
@@ -318,6 +328,10 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         ),
     ),
     "KnockoutReward": (fight_rewards.KnockoutReward, _ticks(variables=ROUNDS)),
+    "LLMStrategist": (
+        _llm,
+        _ticks(prompt=["you 50 hp", "", "jump or kick?"], adapters=[[], [None], []]),
+    ),
     "LoRALoader": (
         lambda: lora.LoRALoader(
             weight=0.5, brain=_brain(lora.LoraAdapter, "lora_adapter/sf2-untrained.safetensors")
@@ -393,6 +407,10 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         [{}] * 130,
     ),
     "Reroute": (flow.Reroute, _ticks(value=[FRAMES[0], 2])),
+    "RemoteVLM": (
+        lambda: remote.RemoteVLM(endpoint=chat_server.shared_address(), model="tiny"),
+        _ticks(image=[*FRAMES[:2], None], prompt=["you 50 hp", "", "jump or kick?"]),
+    ),
     "Resize": (lambda: frames.Resize(width=8, height=6), _ticks(frame=[*FRAMES, *GREY])),
     "RewardSum": (
         lambda: reward_sum.RewardSum(brain=None),

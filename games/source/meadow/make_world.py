@@ -71,8 +71,6 @@ class WorldMap:
         for area in self.areas:
             for thing in area.get("things", []):
                 self.things.append(thing["id"])
-        (main_quest,) = (quest for quest in self.settings["quests"] if quest["type"] == "main")
-        self.main_steps: list[dict[str, str]] = main_quest["steps"]
         self.texts: list[str] = []
         self.conditions: list[int] = [0]
         self.code: list[int] = [END]
