@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection
 from contextlib import suppress
 from itertools import count, islice
 from pathlib import Path
@@ -116,7 +116,7 @@ class History:
                 request.get("extra_data", {}),
                 nodes,
             ],
-            "outputs": dict(self._outputs(path, nodes)),
+            "outputs": picture_outputs(path, nodes),
             "status": _status(prompt_id, request, summary),
             "meta": meta,
             "state": _state(summary),
@@ -134,14 +134,17 @@ class History:
                 files.append({"path": file.relative_to(path).as_posix(), "size": size})
         return {"folder": path.name, "files": files}
 
-    def _outputs(self, path: Path, nodes: list[str]) -> Iterator[tuple[str, Any]]:
-        """Yield the nodes that left a picture, `<node>.png` in the run folder,
-        and the entries of these pictures.
-        """
-        for node in nodes:
-            if (path / f"{node}.png").is_file():
-                image = {"filename": f"{node}.png", "subfolder": path.name, "type": "output"}
-                yield node, {"images": [image]}
+
+def picture_outputs(path: Path, nodes: Collection[str]) -> dict[str, Any]:
+    """Return the nodes that left a picture, `<node>.png` in the run folder, and the entries of
+    these pictures in ComfyUI's form.
+    """
+    outputs: dict[str, Any] = {}
+    for file in sorted(path.glob("*.png")):
+        if file.stem in nodes:
+            image = {"filename": file.name, "subfolder": path.name, "type": "output"}
+            outputs[file.stem] = {"images": [image]}
+    return outputs
 
 
 def _made_at(path: Path) -> int | None:

@@ -53,6 +53,8 @@ class ServerRun:
     """The workflow as it was requested, or after the last edit."""
     sequence: int
     """The position in the order of requests, regardless of its number."""
+    requested: int = field(default_factory=lambda: int(time.time() * 1000))
+    """When it was requested, or read again by this server, in ms."""
     live_state: VersionedState = field(default_factory=VersionedState)
     pictures: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     """Node -> the number of its newest picture, and the message with it."""

@@ -13,9 +13,10 @@ from aiohttp import web
 
 from minibrains.errors import MinibrainsError, WorkflowError, faults_of
 from minibrains.graph.workflow import Workflow
+from server.http.api_prompt import workflow_of
 from server.http.folders import DataFolders
 from server.http.history import History
-from server.http.http_errors import RequestError, read_object, text, texts
+from server.http.http_errors import RequestError, read_object, text, texts, whole_number
 from server.http.node_types import NodeTypes
 from server.http.run_queue import RunQueue, ServerRun
 
@@ -115,6 +116,10 @@ class RunRoutes:
         given = extra.get("settings", {})
         if not isinstance(given, dict):
             raise RequestError(400, "bad_request", "'settings' is not an object")
+        try:
+            data = workflow_of(data, self._types.registry)
+        except WorkflowError as error:
+            raise _invalid(error, data) from None
         if isinstance(data, dict) and isinstance(data.get("run", {}), dict):
             settings = {**data.get("run", {}), **given}
             settings = {key: value for key, value in settings.items() if value is not None}
@@ -148,7 +153,7 @@ class RunRoutes:
 
     async def history(self, request: web.Request) -> web.Response:
         """Answer GET /history: finished runs, by default the last ones."""
-        limit, offset = _whole(request, "max_items"), _whole(request, "offset")
+        limit, offset = whole_number(request, "max_items"), whole_number(request, "offset")
         ids = [prompt_id for prompt_id in self._history.ids() if not self._is_alive(prompt_id)]
         if limit is None:
             limit = _SHOWN
@@ -323,18 +328,6 @@ def _unknown(prompt_id: str) -> RequestError:
 
 def _item(run: ServerRun) -> list[Any]:
     return [run.number, run.prompt_id, run.data, dict(run.extra), list(run.workflow.nodes)]
-
-
-def _whole(request: web.Request, key: str) -> int | None:
-    found = request.query.get(key)
-    if found is None:
-        return None
-    try:
-        return int(found[:12])
-    except ValueError:
-        raise RequestError(
-            400, "bad_request", f"{key!r} is {found[:50]!r}; expected a whole number"
-        ) from None
 
 
 def _invalid(error: MinibrainsError, data: Any) -> RequestError:
