@@ -33,6 +33,8 @@ _MAX_CHARACTERS: Final = 64 << 20
 _MESSAGE_LIMIT: Final = 1 << 20
 _PAUSE: Final = 0.02
 """Seconds between two checks of a worker that does not read."""
+_REWIND_KEPT: Final = 30.0
+"""Seconds after which a recorded run is closed whose page is gone."""
 _WATCHED: Final = 1000
 """Largest number of nodes that a page may watch."""
 _WATCHED_IN_FULL: Final = 10
@@ -129,6 +131,7 @@ class Clients:
     def __init__(self) -> None:
         self._clients: dict[str, Client] = {}
         self._inputs = InputOwnership()
+        self._ending: set[asyncio.Task[None]] = set()
         self.runs: RunQueue | None = None
 
     def routes(self) -> Iterator[web.RouteDef]:
@@ -268,7 +271,19 @@ class Clients:
             with suppress(asyncio.CancelledError, ConnectionError, RuntimeError):
                 await sending
             self._watch_changed(client.prompt_id)
+            loop = asyncio.get_running_loop()
+            loop.call_later(_REWIND_KEPT, self._end_rewinds, sid)
         return socket
+
+    def _end_rewinds(self, sid: str) -> None:
+        """End the rewound runs of a page that is gone: each of them holds a worker."""
+        if self.runs is None or sid in self._clients:
+            return
+        for run in self._known():
+            if run.rewinds is not None and run.client_id == sid and not run.over:
+                task = asyncio.create_task(self.runs.stop(run))
+                self._ending.add(task)
+                task.add_done_callback(self._ending.discard)
 
     async def _pause(self, client: Client) -> None:
         """Let other tasks run, and wait while a worker does not read what

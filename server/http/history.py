@@ -68,6 +68,10 @@ class History:
     def __contains__(self, prompt_id: str) -> bool:
         return prompt_id in self._paths
 
+    def folder(self, prompt_id: str) -> Path:
+        """Return the folder of a run. Raises KeyError."""
+        return self._paths[prompt_id]
+
     def ids(self) -> list[str]:
         """Return the ids of all runs, oldest first."""
         return list(self._paths)
