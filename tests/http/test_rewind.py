@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-import numpy as np
 import pytest
 
-from tests.support.service_fixtures import Json, Page, Picture, Server, Talk, film, serving
-from tests.support.service_nodes import picture
-from tests.http.test_socket import decode
+from tests.support.service_fixtures import Server, serving
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.support.service_fixtures import Json, Picture, Server, Talk, film, serving
+from tests.support.service_fixtures import Json, Server, Talk, film, serving
 from tests.support.service_nodes import picture
 
 
@@ -24,15 +24,6 @@ from tests.support.service_nodes import picture
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with serving(tmp_path_factory.mktemp("data"), "--parallel", 2) as server:
         yield server
-
-
-def decode(shown: Picture) -> np.ndarray:
-    """A palette-8 picture as RGB."""
-    assert shown.event == 100
-    about, size = shown.about, 3 * shown.about["colours"]
-    palette = np.frombuffer(shown.body, np.uint8, size).reshape(-1, 3)
-    indices = np.frombuffer(shown.body, np.uint8, offset=size)
-    return palette[indices].reshape(about["height"], about["width"], 3)
 
 
 @pytest.mark.parametrize("node", ["film", "look"])
@@ -47,7 +38,7 @@ def test_previews_are_the_very_picture_of_their_tick(server: Server, node: str) 
         for one in shown:
             assert one.about["node"] == node
             assert one.about["prompt_id"] == prompt_id
-            assert np.array_equal(decode(one), picture(one.about["tick"], 200))
+            assert np.array_equal(one.pixels(), picture(one.about["tick"], 200))
         numbers = [one.about["seq"] for one in shown]
         assert numbers == sorted(set(numbers)), "each is newer than the one before"
 
@@ -272,7 +263,7 @@ def test_a_page_that_comes_back_sees_the_whole_state(server: Server) -> None:
             assert set(nodes["nodes"]) == {"film", "troubled", "adder", "keep", "look"}
             await page.until("values")
             assert np.array_equal(
-                decode(shown := await page.picture()), picture(shown.about["tick"], 16)
+                (shown := await page.picture()).pixels(), picture(shown.about["tick"], 16)
             )
             details = await client.get(f"/runs/{prompt_id}")
             assert details["state"] == "running"
