@@ -20,6 +20,8 @@ export interface RunFacts {
   /** The address of a picture that it left, or else of its last start state. */
   readonly picture: string | null;
   readonly result: JsonObject;
+  /** It wrote a tape. */
+  readonly isRecorded: boolean;
 }
 
 /** Return a run in the queue; `item` is as in ComfyUI's answer. */
@@ -36,6 +38,7 @@ export function queuedRun(item: readonly Json[], state: string): RunFacts {
     reason: null,
     picture: null,
     result: {},
+    isRecorded: isObject(item[3]) && item[3].record === true,
   };
 }
 
