@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -167,9 +167,19 @@ def decimation_at(events: list[Event], tick: int) -> int:
     return decimation
 
 
-def recorded_spec(recorded: Mapping[str, Any], path: str, models: Path | None = None) -> RunSpec:
-    """Return the spec of a recorded run, on the fast clock; `models` is the user's own folder of
-    brains, or None for the default one.
+def recorded_spec(
+    recorded: Mapping[str, Any],
+    path: str,
+    models: Path | None = None,
+    mute: Collection[str] = (),
+) -> RunSpec:
+    """Return the spec of a recorded run, on the fast clock.
+
+    Args:
+        recorded: The workflow and its brains, as on the tape.
+        path: The workflow's file at that time.
+        models: The user's own folder of brains; None: the default one.
+        mute: Nodes that deliver nothing, as far as the workflow has them.
 
     Brains that were imported with the tape are found by their hash; others that were named by their
     path are taken from there.
@@ -188,7 +198,8 @@ def recorded_spec(recorded: Mapping[str, Any], path: str, models: Path | None = 
             brains[node] = imported
         elif Path(name).is_absolute():
             brains[node] = name
-    return RunSpec(workflow, clock="fast", brains=brains, models=models)
+    muted = tuple(node for node in workflow.nodes if node in mute)
+    return RunSpec(workflow, clock="fast", brains=brains, models=models, mute=muted)
 
 
 def verify_brains(plan: Plan, tape: Tape, recorded: Mapping[str, Any]) -> None:
@@ -243,7 +254,7 @@ def apply_recorded_edit(
     run: Run, player: TapePlayer, recorded: Mapping[str, Any], path: str
 ) -> None:
     """Apply a live edit between the same two ticks as in the recorded run."""
-    spec = recorded_spec(recorded, path, run.spec.models)
+    spec = recorded_spec(recorded, path, run.spec.models, run.spec.mute)
     plan = compile_graph(spec.check(spec.load_workflow(), run.registry))
     verify_brains(plan, player, recorded)
     edit = run.engine.prepare(plan, recorded, run.make_host)

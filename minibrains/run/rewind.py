@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
@@ -61,13 +61,21 @@ class Rewind:
     `with` block, on one thread.
     """
 
-    def __init__(self, events: list[Event], registry: Registry, models: Path | None = None) -> None:
+    def __init__(
+        self,
+        events: list[Event],
+        registry: Registry,
+        models: Path | None = None,
+        mute: Collection[str] = (),
+    ) -> None:
         """Prepare the run of a tape.
 
         Args:
             events: All events of the tape, in the order of their ticks.
             registry: Node types, including those of the run's packs.
             models: The user's own folder of brains; None: the default one.
+            mute: Nodes that are not needed, because nothing depends on what they do: those that
+                hooks added to film the run, for example.
 
         Raises:
             MinibrainsError: The workflow can no longer be opened, or a brain that is needed has
@@ -77,7 +85,7 @@ class Rewind:
         self._recorded = events[0].value
         self._path = events[0].value["path"]
         self._player = TapePlayer(events)
-        spec = recorded_spec(events[0].value, self._path, models)
+        spec = recorded_spec(events[0].value, self._path, models, mute)
         self.run = Run(spec, registry=registry, tape=self._player)
         verify_brains(self.run.engine.plan, self._player, events[0].value)
         self.last = max(event.tick for event in events)

@@ -40,7 +40,8 @@ class RewindSession:
             events, cut = read_events(request.tape)
             if cut:
                 self._reporter.say(cut)
-            with Rewind(events, self._registry, request.models) as rewind:
+            added = events[0].value["workflow"]["nodes"].keys() - request.nodes
+            with Rewind(events, self._registry, request.models, added) as rewind:
                 self._play(rewind)
         except Exception as error:
             summary = {**as_error(error), "state": "failed"}

@@ -353,7 +353,9 @@ class RunQueue:
 
     async def _send_request(self, worker: WorkerHandle, run: ServerRun) -> None:
         if run.tape is not None:
-            rewound = RewindRequest(run.prompt_id, run.tape, run.settings, self._config.models)
+            nodes = frozenset(run.workflow.nodes)
+            settings, models = run.settings, self._config.models
+            rewound = RewindRequest(run.prompt_id, run.tape, nodes, settings, models)
             self._play(worker, run, rewound)
             return
         try:

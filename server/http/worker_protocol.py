@@ -50,6 +50,8 @@ class RewindRequest:
 
     prompt_id: str
     tape: Path
+    nodes: frozenset[str]
+    """The nodes of the workflow itself, without those that hooks had added when it was played."""
     settings: RunSettings
     models: Path
 

@@ -71,6 +71,8 @@ class Picture:
     @classmethod
     def read(cls, data: bytes) -> Picture:
         event, length = struct.unpack_from(">II", data)
+        if event == 1:  # ComfyUI's PREVIEW_IMAGE says nothing about the picture
+            return cls(event, {}, data[8:])
         return cls(event, json.loads(data[8 : 8 + length]), data[8 + length :])
 
     def pixels(self) -> np.ndarray:

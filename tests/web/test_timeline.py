@@ -45,8 +45,8 @@ def test_a_recorded_run_is_shown_at_any_tick(page: EditorPage, screenshots: Path
     at = page.ask("session.run.ticks")
     frames = page.frames("console", 1)
     if screenshots is not None:
-        page.page.wait_for_function("document.querySelector('.screen.lit') !== null")
-        page.page.screenshot(path=screenshots / "editor-timeline-dark-1280x800.png")
+        page.page.locator('[data-tab="runs"]').click()
+        page.page.screenshot(path=screenshots / "editor-timeline-light-1280x800.png")
     assert least_contrast(page.page, "#timeline") >= 4.5
     page.page.locator("#board").focus()
     page.page.keyboard.press(",")
@@ -56,7 +56,9 @@ def test_a_recorded_run_is_shown_at_any_tick(page: EditorPage, screenshots: Path
     page.page.keyboard.press(".")
     page.until("session.run.values.get('console.reward') === '20'")
 
-    # with another run on the page, or none, it is closed
+    # with another run on the page it is closed
+    if page.page.locator("#panel").is_hidden():
+        page.page.locator('[data-tab="runs"]').click()
     page.page.locator(f'[data-run="{played}"]').click()
     expect(timeline).to_be_hidden()
     page.until("session.run.state === 'done'")

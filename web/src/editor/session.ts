@@ -311,6 +311,11 @@ export class Session {
     for (const node of nodes) this.#connection.send(type, { prompt_id: run, node, ...more });
   }
 
+  /** The times of a run that is rewound are not those of the recorded one, so they are not shown. */
+  get showsBudgets(): boolean {
+    return this.view.shows("budgets") && this.run?.rewinds === null;
+  }
+
   /** Place the pictures, and tell the server which nodes are visible. */
   updateWatch(): void {
     const live = isLive(this.run);
@@ -333,7 +338,7 @@ export class Session {
     ];
     const full = this.#full === null ? valued : [this.#full, ...valued];
     const pictures = this.picture ? [...previews, this.picture.node] : previews;
-    const budgets = this.view.shows("budgets") ? [WHOLE_TICK, ...this.editor.board.detailed] : [];
+    const budgets = this.showsBudgets ? [WHOLE_TICK, ...this.editor.board.detailed] : [];
     this.#connection.watch({
       prompt_id,
       previews: [...new Set(pictures)],
@@ -405,7 +410,7 @@ export class Session {
       values: isLive(this.run) ? this.run.values : new Map(),
       wireValues:
         isLive(this.run) && this.view.shows("wires") ? wireValues(this.run, this.connected) : null,
-      budget: isLive(this.run) && this.view.shows("budgets") ? this.run.budget : null,
+      budget: isLive(this.run) && this.showsBudgets ? this.run.budget : null,
     });
     this.updateWatch();
     this.#emit("run");

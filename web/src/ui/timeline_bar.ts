@@ -37,10 +37,10 @@ export class TimelineBar {
   ) {
     const step = (by: 1 | -1) => () => void session.step(by);
     element.append(
-      iconButton("undo", "The mark before", () => this.#jump(-1)),
-      iconButton("back", "One tick back (,)", step(-1)),
-      iconButton("forwards", "One tick forwards (.)", step(1)),
-      iconButton("redo", "The next mark", () => this.#jump(1)),
+      iconButton("back", "The mark before", () => this.#jump(-1)),
+      iconButton("left", "One tick back (,)", step(-1)),
+      iconButton("right", "One tick forwards (.)", step(1)),
+      iconButton("forwards", "The next mark", () => this.#jump(1)),
       this.#kind,
       h("div", { class: "timeline-track" }, this.#marks, this.#slider),
       this.#words,
