@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from minibrains.files import write_atomic
+from minibrains.tape.recording import FILE as TAPE
 from server.http.folders import DataFolders, files_below
 from server.http.worker_protocol import SERVER_GONE
 
@@ -68,9 +69,10 @@ class History:
     def __contains__(self, prompt_id: str) -> bool:
         return prompt_id in self._paths
 
-    def folder(self, prompt_id: str) -> Path:
-        """Return the folder of a run. Raises KeyError."""
-        return self._paths[prompt_id]
+    def tape(self, prompt_id: str) -> Path | None:
+        """Return the tape of a run; None if it was not recorded. Raises KeyError."""
+        tape = self._paths[prompt_id] / TAPE
+        return tape if tape.is_file() else None
 
     def ids(self) -> list[str]:
         """Return the ids of all runs, oldest first."""
@@ -126,6 +128,7 @@ class History:
             "state": _state(summary),
             "started": request.get("started") or _made_at(path / "workflow.json"),
             "result": summary or None,
+            "recorded": self.tape(prompt_id) is not None,
         }
 
     def files(self, prompt_id: str) -> dict[str, Any]:

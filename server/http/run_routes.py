@@ -13,7 +13,6 @@ from aiohttp import web
 
 from minibrains.errors import MinibrainsError, WorkflowError, faults_of
 from minibrains.graph.workflow import Workflow
-from minibrains.tape.recording import FILE as TAPE
 from server.http.api_prompt import workflow_of
 from server.http.folders import DataFolders
 from server.http.history import History
@@ -121,7 +120,7 @@ class RunRoutes:
         if not isinstance(given, dict):
             raise RequestError(400, "bad_request", "'settings' is not an object")
         try:
-            data = workflow_of(data, self._types.registry)
+            data = await asyncio.to_thread(workflow_of, data, self._types.registry)
         except WorkflowError as error:
             raise _invalid(error, data) from None
         if isinstance(data, dict) and isinstance(data.get("run", {}), dict):
@@ -266,8 +265,8 @@ class RunRoutes:
             raise _unknown(rewinds)
         if self._is_alive(rewinds):
             raise RequestError(409, "not_yet", "the run goes on; it can be rewound once it is over")
-        tape = self._history.folder(rewinds) / TAPE
-        if not tape.is_file():
+        tape = self._history.tape(rewinds)
+        if tape is None:
             message = "the run was not recorded; record one to rewind it"
             raise RequestError(400, "no_tape", message)
         data = (await asyncio.to_thread(self._history.details, rewinds))["workflow"]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
 
-from tests.support.service_fixtures import Page, Server, Talk, film, serving
+from tests.support.service_fixtures import Json, Page, Server, Talk, film, serving
 from tests.support.service_nodes import picture
 
 
@@ -15,6 +15,11 @@ from tests.support.service_nodes import picture
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with serving(tmp_path_factory.mktemp("data"), "--parallel", 2) as server:
         yield server
+
+
+def counts(tick: int) -> Callable[[Json], bool]:
+    """Whether a page is shown that the film is at this picture."""
+    return lambda data: data["values"].get("film.count") == tick
 
 
 async def record(client: Talk, page: Page, **extra: object) -> str:
@@ -40,9 +45,7 @@ def test_any_tick_is_shown_as_it_was(server: Server) -> None:
             await page.watch(opened, "film", values=("adder", "film"))
             for tick in (137, 12, 199):
                 await client.post(f"/runs/{opened}/seek", {"tick": tick})
-                await page.until(
-                    "values", lambda data, tick=tick: data["values"].get("film.count") == tick
-                )
+                await page.until("values", counts(tick))
                 while (shown := await page.picture()).about["tick"] != tick:
                     pass
                 assert np.array_equal(shown.pixels(), picture(tick, 16))

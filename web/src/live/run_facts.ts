@@ -38,7 +38,7 @@ export function queuedRun(item: readonly Json[], state: string): RunFacts {
     reason: null,
     picture: null,
     result: {},
-    isRecorded: isObject(item[3]) && item[3].record === true,
+    isRecorded: false,
   };
 }
 
@@ -53,6 +53,7 @@ export function earlierRun(id: string, entry: Readonly<Record<string, Json>>): R
   return {
     ...queuedRun(prompt, typeof entry.state === "string" ? entry.state : "done"),
     id,
+    isRecorded: entry.recorded === true,
     started: typeof entry.started === "number" ? entry.started : null,
     seconds: hasSpeed ? ticks / rate : null,
     score: typeof last.score === "number" ? last.score : null,
