@@ -218,9 +218,11 @@ def verify_brains(plan: Plan, tape: Tape, recorded: Mapping[str, Any]) -> None:
 def _needs_brain(plan: Plan, tape: Tape, node: str) -> bool:
     """Return whether the replay depends on a node's brain.
 
-    It does not if the node's results come from the tape, or if the node is constant and feeds only
-    such nodes, like an adapter for a model.
+    It does not if the node's results come from the tape, if the node is constant and feeds only
+    such nodes, like an adapter for a model, or if it is muted.
     """
+    if node not in plan.graph.nodes:
+        return False
     if is_replayed(plan, node, tape):
         return False
     if node not in plan.constant_nodes:
