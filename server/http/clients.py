@@ -34,7 +34,7 @@ _MESSAGE_LIMIT: Final = 1 << 20
 _PAUSE: Final = 0.02
 """Seconds between two checks of a worker that does not read."""
 _REWIND_KEPT: Final = 30.0
-"""Seconds after which a recorded run is closed whose page is gone."""
+"""Seconds after the end of a connection until rewound runs that no page shows are ended."""
 _WATCHED: Final = 1000
 """Largest number of nodes that a page may watch."""
 _WATCHED_IN_FULL: Final = 10
@@ -272,15 +272,16 @@ class Clients:
                 await sending
             self._watch_changed(client.prompt_id)
             loop = asyncio.get_running_loop()
-            loop.call_later(_REWIND_KEPT, self._end_rewinds, sid)
+            loop.call_later(_REWIND_KEPT, self._end_rewinds)
         return socket
 
-    def _end_rewinds(self, sid: str) -> None:
-        """End the rewound runs of a page that is gone: each of them holds a worker."""
-        if self.runs is None or sid in self._clients:
-            return
+    def _end_rewinds(self) -> None:
+        """End the rewound runs whose page is gone and that no other page watches: each of them
+        holds a worker.
+        """
         for run in self._known():
-            if run.rewinds is not None and run.client_id == sid and not run.over:
+            is_shown = run.client_id in (None, *self._clients) or self._watching(run)
+            if run.rewinds is not None and not run.over and not is_shown and self.runs:
                 task = asyncio.create_task(self.runs.stop(run))
                 self._ending.add(task)
                 task.add_done_callback(self._ending.discard)
