@@ -417,13 +417,11 @@ def test_a_stock_script_for_comfyui_runs_a_workflow(server: Server) -> None:
             await page.until(
                 "executing", lambda data: data["node"] is None and data["prompt_id"] == mine
             )
-            order = [type_ for type_, _ in page.events if type_.startswith("exec")]
-            assert order == [
-                "execution_start",
-                "execution_cached",
-                "execution_success",
-                "executing",
-            ]
+            order = [type_ for type_, data in page.events if type_.startswith("exec")]
+            # those between name the nodes whose pictures follow, if any came in time
+            assert order[:2] == ["execution_start", "execution_cached"]
+            assert set(order[2:-3]) <= {"executing"}
+            assert order[-3:] == ["executed", "execution_success", "executing"]
             history = (await client.get(f"/history/{mine}"))[mine]
             assert history["status"] == {
                 **history["status"],
@@ -443,10 +441,10 @@ def test_a_client_hears_execution_events_of_its_own_runs_only(server: Server) ->
     async def talk(client: Talk) -> None:
         async with client.page("mine") as mine, client.page("theirs") as theirs:
             prompt_id = await client.run(film(ticks=3, clock="fast"), client_id="mine")
-            await mine.until("executing")
+            await mine.until("executing", lambda data: data["node"] is None)
             await theirs.until("result", lambda data: data["prompt_id"] == prompt_id)
             await client.run(film(ticks=3, clock="fast"), client_id="theirs")
-            await theirs.until("executing")
+            await theirs.until("executing", lambda data: data["node"] is None)
             started = [
                 data["prompt_id"] for type_, data in theirs.events if type_ == "execution_start"
             ]
