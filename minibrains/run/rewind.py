@@ -138,14 +138,18 @@ class Rewind:
     def go_to(self, tick: int) -> None:
         """Play to a tick; one before the first, or after the last, is the first or the last.
 
-        Raises RunError if it is not reached.
+        Raises RunError if it is not reached, unless the run is being stopped.
         """
         tick = min(max(tick, 0), self.last)
-        reachable = (frame for frame in self._keyframes if frame.tick <= tick)
-        nearest = max(reachable, key=lambda frame: frame.tick)
-        if tick < self.tick or nearest.tick > self.tick:
+        nearest = None
+        for frame in self._keyframes:
+            if frame.tick <= tick:
+                nearest = frame
+        if nearest is not None and (tick < self.tick or nearest.tick > self.tick):
             self._restore(nearest)
         self._play(tick)
+        if self.tick != tick and not self.run.stopping:
+            raise RunError(f"tick {tick} was not reached: it is tick {self.tick}")
 
     def _play(self, tick: int) -> None:
         """Play forwards to a tick, with the events that were recorded on the way."""
