@@ -236,6 +236,8 @@ def _in_our_format(data: Any, where: str) -> Any:
             "a workflow is a JSON object", found=type(data).__name__, code="invalid_workflow"
         )
         raise WorkflowError([fault], where)
+    if "minibrains" not in data:
+        _refuse_comfyui(data, where)
     number = data.get("minibrains")
     if type(number) is not int or number < 1:
         fault = Fault(
@@ -263,6 +265,36 @@ def _in_our_format(data: Any, where: str) -> Any:
             )
             raise WorkflowError([Fault(message, code="migration_failed")], where) from error
     return data
+
+
+def is_comfyui_prompt(data: Any) -> bool:
+    """Return whether JSON data is a prompt in ComfyUI's API format: nodes with a `class_type`,
+    by id.
+    """
+    if not isinstance(data, dict) or not data or "minibrains" in data:
+        return False
+    return all(isinstance(node, dict) and "class_type" in node for node in data.values())
+
+
+def _refuse_comfyui(data: Mapping[str, Any], where: str) -> None:
+    """Raise WorkflowError if the data is in one of ComfyUI's formats."""
+    if is_comfyui_prompt(data):
+        found = "a prompt in ComfyUI's API format"
+        hint = "POST /prompt of a server plays such a prompt, if its nodes are those of Minibrains"
+    elif isinstance(data.get("nodes"), list) and "links" in data:
+        found = "a workflow as ComfyUI's editor saves it"
+        hint = "Build the graph here, or export it there in the API format, for POST /prompt"
+    else:
+        return
+    expected = f'a workflow of Minibrains, with "minibrains": {FORMAT}'
+    fault = Fault(
+        "this is a file of ComfyUI",
+        expected=expected,
+        found=found,
+        hint=hint,
+        code="invalid_workflow",
+    )
+    raise WorkflowError([fault], where)
 
 
 _KEYS = ("minibrains", "title", "description", "nodes", "layout", "groups", "run", "defs", "extra")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -79,26 +79,26 @@ def replay(
     if snapshot_event is not None:
         done.first = snapshot_event.tick
         following = events.index(snapshot_event) + 1
-        recorded = _workflow_at(events, done.first)
+        recorded = workflow_at(events, done.first)
 
     # the run as it was then
     player = TapePlayer(events)
-    run = Run(_spec(recorded, header["path"]), registry=registry, tape=player)
-    _verify_brains(run.engine.plan, player, recorded)
+    run = Run(recorded_spec(recorded, header["path"]), registry=registry, tape=player)
+    verify_brains(run.engine.plan, player, recorded)
     with run:
         done.run = run
         done.metadata = run.results.metadata
         engine = run.engine
         if snapshot_event is not None:
             engine.load_state(snapshot.load(snapshot_event.value, modules(engine)))
-            engine.context.decimation = _decimation(events, done.first)
+            engine.context.decimation = decimation_at(events, done.first)
             done.episodes = 1
         player.begin(engine)
 
         # what happened since
         compared_at = done.first
         for event in events[following:]:
-            failure = _come_to(engine, event)
+            failure = come_to(engine, event)
             if failure is not None:
                 expected = f"to go on to tick {event.tick}"
                 done.difference = {
@@ -111,11 +111,11 @@ def replay(
                 engine.reset(event.value["index"], event.value["seed"], event.value.get("limit"))
                 done.episodes += 1
             elif event.kind in ("check", "episode"):
-                done.difference = _compare(engine, event, compared_at)
+                done.difference = compare(engine, event, compared_at)
                 done.checks += 1
                 compared_at = event.tick
             elif event.kind == "edit":
-                _edit(run, player, event.value, header["path"])
+                apply_recorded_edit(run, player, event.value, header["path"])
             elif event.kind == "pace":
                 engine.context.decimation = event.value
             done.ticks = engine.ticks - done.first
@@ -123,7 +123,7 @@ def replay(
             if done.difference is not None:
                 return
         if end is not None:
-            failure = _come_to(engine, Event(end, "", "check", None))
+            failure = come_to(engine, Event(end, "", "check", None))
             if failure is not None:
                 raise RunError(f"the run cannot be played again to its tick {end}: {failure}")
             done.ticks = end - done.first
@@ -147,7 +147,7 @@ def _last_snapshot(events: list[Event], start: int) -> Event | None:
     return found
 
 
-def _workflow_at(events: list[Event], tick: int) -> Any:
+def workflow_at(events: list[Event], tick: int) -> Any:
     """Return the recorded workflow at a tick: that of the last edit,
     or of the header if there was none.
     """
@@ -158,7 +158,7 @@ def _workflow_at(events: list[Event], tick: int) -> Any:
     return recorded
 
 
-def _decimation(events: list[Event], tick: int) -> int:
+def decimation_at(events: list[Event], tick: int) -> int:
     """Return the decimation of optional nodes at a tick."""
     decimation = 1
     for event in events:
@@ -167,8 +167,19 @@ def _decimation(events: list[Event], tick: int) -> int:
     return decimation
 
 
-def _spec(recorded: Mapping[str, Any], path: str) -> RunSpec:
+def recorded_spec(
+    recorded: Mapping[str, Any],
+    path: str,
+    models: Path | None = None,
+    mute: Collection[str] = (),
+) -> RunSpec:
     """Return the spec of a recorded run, on the fast clock.
+
+    Args:
+        recorded: The workflow and its brains, as on the tape.
+        path: The workflow's file at that time.
+        models: The user's own folder of brains; None: the default one.
+        mute: Nodes that deliver nothing, as far as the workflow has them.
 
     Brains that were imported with the tape are found by their hash; others that were named by their
     path are taken from there.
@@ -187,10 +198,11 @@ def _spec(recorded: Mapping[str, Any], path: str) -> RunSpec:
             brains[node] = imported
         elif Path(name).is_absolute():
             brains[node] = name
-    return RunSpec(workflow, clock="fast", brains=brains)
+    muted = tuple(node for node in workflow.nodes if node in mute)
+    return RunSpec(workflow, clock="fast", brains=brains, models=models, mute=muted)
 
 
-def _verify_brains(plan: Plan, tape: Tape, recorded: Mapping[str, Any]) -> None:
+def verify_brains(plan: Plan, tape: Tape, recorded: Mapping[str, Any]) -> None:
     """Raise MinibrainsError if a brain that the replay needs has changed."""
     for node, brain in recorded["brains"].items():
         if (
@@ -206,9 +218,11 @@ def _verify_brains(plan: Plan, tape: Tape, recorded: Mapping[str, Any]) -> None:
 def _needs_brain(plan: Plan, tape: Tape, node: str) -> bool:
     """Return whether the replay depends on a node's brain.
 
-    It does not if the node's results come from the tape, or if the node is constant and feeds only
-    such nodes, like an adapter for a model.
+    It does not if the node's results come from the tape, if the node is constant and feeds only
+    such nodes, like an adapter for a model, or if it is muted.
     """
+    if node not in plan.graph.nodes:
+        return False
     if is_replayed(plan, node, tape):
         return False
     if node not in plan.constant_nodes:
@@ -217,7 +231,7 @@ def _needs_brain(plan: Plan, tape: Tape, node: str) -> bool:
     return any(not is_replayed(plan, target, tape) for target in targets)
 
 
-def _compare(engine: Engine, event: Event, compared_at: int) -> dict[str, Any] | None:
+def compare(engine: Engine, event: Event, compared_at: int) -> dict[str, Any] | None:
     """Return the difference between the replay and a checkpoint; None if they are equal."""
     reported = event.value
     if event.kind == "episode":
@@ -238,24 +252,28 @@ def _compare(engine: Engine, event: Event, compared_at: int) -> dict[str, Any] |
     return difference
 
 
-def _edit(run: Run, player: TapePlayer, recorded: Mapping[str, Any], path: str) -> None:
+def apply_recorded_edit(
+    run: Run, player: TapePlayer, recorded: Mapping[str, Any], path: str
+) -> None:
     """Apply a live edit between the same two ticks as in the recorded run."""
-    spec = _spec(recorded, path)
+    spec = recorded_spec(recorded, path, run.spec.models, run.spec.mute)
     plan = compile_graph(spec.check(spec.load_workflow(), run.registry))
-    _verify_brains(plan, player, recorded)
+    verify_brains(plan, player, recorded)
     edit = run.engine.prepare(plan, recorded, run.make_host)
     run.engine.edits.append(edit)
     run.engine.advance(0)
     run.engine.finish_edit(edit)
 
 
-def _come_to(engine: Engine, event: Event) -> str | None:
+def come_to(engine: Engine, event: Event) -> str | None:
     """Play to the tick of an event.
 
     Returns why it was not reached, unless the recorded run ended there as well.
     """
     try:
         while engine.ticks < event.tick:
+            if engine.stopping:
+                return "the replay was stopped"
             if engine.advance(event.tick - engine.ticks) and engine.ticks < event.tick:
                 return "the episode ended"
     except RunError as error:

@@ -161,17 +161,18 @@ class TapePlayer:
     replays: Final = True
 
     def __init__(self, events: Iterable[Event]) -> None:
+        self._recorded = [event for event in events if event.kind in ("result", "failed", "input")]
         self._events: dict[str, deque[Event]] = defaultdict(deque)
-        for event in events:
-            if event.kind in ("result", "failed", "input"):
-                self._events[event.node].append(event)
 
     def begin(self, engine: Engine) -> None:
-        """Start at the engine's current tick.
+        """Start at the engine's current tick, which may be an earlier one than before.
 
         Values that are still held, such as a pad, come at once.
         """
         self._engine = engine
+        self._events.clear()
+        for event in self._recorded:
+            self._events[event.node].append(event)
         for events in self._events.values():
             latest = None
             while events and events[0].tick < engine.ticks:

@@ -20,9 +20,11 @@ from server.http.games import Games
 from server.http.guard import add_headers, guard, is_loopback
 from server.http.history import History
 from server.http.http_errors import REQUEST_TIMEOUT, answer_errors
+from server.http.jobs import Jobs
 from server.http.leftovers import sweep
 from server.http.lock import FolderLock
 from server.http.node_types import NodeTypes
+from server.http.object_info import ObjectInfo
 from server.http.pictures import Pictures
 from server.http.run_queue import RunQueue
 from server.http.run_routes import RunRoutes
@@ -75,15 +77,18 @@ def make_app(settings: ServiceSettings, registry: Registry) -> web.Application:
     types = NodeTypes(registry, folders, digests)
     config = WorkerConfig(folders.models, settings.packs, settings.files)
     runs = clients.runs = RunQueue(folders, history, config, settings.parallel, clients.notify)
+    brains = BrainFiles(folders, registry, digests, clients.files_changed)
     parts: list[Part] = [
         types,
+        ObjectInfo(registry, brains),
         System(),
         WorkflowFiles(folders, clients.files_changed),
-        BrainFiles(folders, registry, digests, clients.files_changed),
+        brains,
         Games(),
         Sharing(folders, types, clients.files_changed),
         Pictures(folders),
         RunRoutes(runs, history, types, folders),
+        Jobs(runs, history),
         clients,
     ]
     middlewares = [guard(is_loopback(settings.host), settings.token), answer_errors]

@@ -7,7 +7,7 @@ import hashlib
 import os
 import stat
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -91,6 +91,15 @@ class BrainFiles:
     async def list(self, request: web.Request) -> web.Response:
         """Answer GET /brains: all brains with title, kind and fault."""
         return web.json_response(await self._read(self._entries))
+
+    async def by_kind(self) -> Mapping[str, Sequence[str]]:
+        """Return the names of all brains that can be read, by kind."""
+        files: dict[str, tuple[str, ...]] = {}
+        for entry in await self._read(self._entries):
+            kind = entry["kind"]
+            if kind is not None:
+                files[kind] = (*files.get(kind, ()), entry["file"])
+        return files
 
     async def header(self, request: web.Request) -> web.Response:
         """Answer GET /brains/{file}: the header of a brain, and the node types that take it."""

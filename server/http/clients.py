@@ -14,12 +14,17 @@ from typing import Any, Final
 from aiohttp import WSMsgType, web
 
 from minibrains.values import parse_json
+from server.http.comfyui_events import picture_message, progress_state
+from server.http.history import picture_outputs
 from server.http.input_ownership import InputOwnership
 from server.http.run_queue import RunQueue, ServerRun
 from server.http.worker_protocol import Watch
 
 _EVERY: Final = 0.05
 """Seconds between two messages with changes."""
+_EVERY_STOCK: Final = 0.2
+"""The same for a client of ComfyUI, which is sent the progress of all nodes each time; it is also
+the time after which a picture that it was sent counts as acknowledged."""
 _MAX_EVENTS: Final = 2000
 """Number of queued events from which a page is cut off; when it reconnects, it gets the whole
 state."""
@@ -28,6 +33,8 @@ _MAX_CHARACTERS: Final = 64 << 20
 _MESSAGE_LIMIT: Final = 1 << 20
 _PAUSE: Final = 0.02
 """Seconds between two checks of a worker that does not read."""
+_REWIND_KEPT: Final = 30.0
+"""Seconds after the end of a connection until rewound runs that no page shows are ended."""
 _WATCHED: Final = 1000
 """Largest number of nodes that a page may watch."""
 _WATCHED_IN_FULL: Final = 10
@@ -43,6 +50,12 @@ class Client:
     def __init__(self, sid: str, socket: web.WebSocketResponse, request: web.Request) -> None:
         self.sid, self.socket = sid, socket
         self._request = request
+        self.is_stock = True
+        """True until it sends `watch`, which clients of ComfyUI do not know."""
+        self.takes_metadata = False
+        """True if it knows ComfyUI's PREVIEW_IMAGE_WITH_METADATA."""
+        self.executing: str | None = None
+        """The node that it was last told of, as the one whose pictures follow."""
         self.prompt_id: str | None = None
         self.watch = Watch()
         self.underway = Counter[str]()
@@ -118,6 +131,7 @@ class Clients:
     def __init__(self) -> None:
         self._clients: dict[str, Client] = {}
         self._inputs = InputOwnership()
+        self._ending: set[asyncio.Task[None]] = set()
         self.runs: RunQueue | None = None
 
     def routes(self) -> Iterator[web.RouteDef]:
@@ -143,6 +157,7 @@ class Clients:
         elif what == "started":
             self._send_to_owner(run, "execution_start", stamped)
             self._send_to_owner(run, "execution_cached", {**stamped, "nodes": []})
+            self._watch_for_stock(run)
         elif what == "over":
             self._inputs.remove_run(run)
             self._end(run, stamped)
@@ -166,6 +181,10 @@ class Clients:
             self._broadcast("failed", failed)
         self._broadcast("result", {**ours, "state": outcome.state, "summary": outcome.summary})
         # the same once more, in the form of ComfyUI's messages
+        if run.folder is not None:
+            for name, output in picture_outputs(run.folder.path, list(run.workflow.nodes)).items():
+                executed = {**ours, "node": name, "display_node": name, "output": output}
+                self._send_to_owner(run, "executed", executed)
         node = outcome.node or ""
         about = {**stamped, "node_id": node, "node_type": _type(run, node), "executed": []}
         if outcome.state == "failed":
@@ -200,6 +219,16 @@ class Clients:
         for client in self._clients.values():
             if run.client_id in (None, client.sid):
                 client.queue_event(event)
+
+    def _watch_for_stock(self, run: ServerRun) -> None:
+        """Let the client that requested a run see all of its pictures, if it never says what it
+        watches.
+        """
+        client = self._clients.get(run.client_id or "")
+        if client is None or not client.is_stock:
+            return
+        self._watch(client, {"prompt_id": run.prompt_id, "previews": tuple(run.workflow.nodes)})
+        client.executing = None
 
     def _watching(self, run: ServerRun) -> list[Client]:
         return [client for client in self._clients.values() if client.prompt_id == run.prompt_id]
@@ -242,7 +271,20 @@ class Clients:
             with suppress(asyncio.CancelledError, ConnectionError, RuntimeError):
                 await sending
             self._watch_changed(client.prompt_id)
+            loop = asyncio.get_running_loop()
+            loop.call_later(_REWIND_KEPT, self._end_rewinds)
         return socket
+
+    def _end_rewinds(self) -> None:
+        """End the rewound runs whose page is gone and that no other page watches: each of them
+        holds a worker.
+        """
+        for run in self._known():
+            is_shown = run.client_id in (None, *self._clients) or self._watching(run)
+            if run.rewinds is not None and not run.over and not is_shown and self.runs:
+                task = asyncio.create_task(self.runs.stop(run))
+                self._ending.add(task)
+                task.add_done_callback(self._ending.discard)
 
     async def _pause(self, client: Client) -> None:
         """Let other tasks run, and wait while a worker does not read what
@@ -277,18 +319,24 @@ class Clients:
             message = parse_json(text)
             type_, data = message["type"], message["data"]
             if type_ == "watch":
+                client.is_stock = False
                 self._watch(client, data)
             elif type_ == "ack":
-                if client.underway[data["node"]]:
-                    client.underway[data["node"]] -= 1
-                client.wake.set()
-                self._want(self._run(client.prompt_id))
+                self._acknowledge(client, data["node"])
             elif type_ in ("take", "input", "release"):
                 self._hold(client, type_, data)
             elif type_ == "feature_flags":
+                client.takes_metadata = data.get("supports_preview_metadata") is True
                 client.queue("feature_flags", {"supports_preview_metadata": True})
         except (ValueError, KeyError, TypeError, AttributeError):
             return
+
+    def _acknowledge(self, client: Client, node: str) -> None:
+        """Note that a picture has arrived, so that the next one may be sent."""
+        if client.underway[node]:
+            client.underway[node] -= 1
+        client.wake.set()
+        self._want(self._run(client.prompt_id))
 
     def _hold(self, client: Client, type_: str, data: dict[str, Any]) -> None:
         run, node = self._run(data["prompt_id"]), str(data["node"])
@@ -374,7 +422,8 @@ class Clients:
                 client.wake.clear()
                 now = loop.time()
                 if now >= client.due:
-                    client.due, later = now + _EVERY, None
+                    every = _EVERY_STOCK if client.is_stock else _EVERY
+                    client.due, later = now + every, None
                     # made at once: a page may change what it watches
                     for message in list(self._changes(client)):
                         await client.socket.send_str(json.dumps(message))
@@ -394,8 +443,26 @@ class Clients:
             if number > client.shown.get(node, 0) and client.underway[node] < _UNDERWAY:
                 client.underway[node] += 1
                 client.shown[node] = number
-                await client.socket.send_bytes(message)
+                if client.is_stock:
+                    await self._send_stock_picture(client, run, node, message)
+                else:
+                    await client.socket.send_bytes(message)
         self._want(run)
+
+    async def _send_stock_picture(
+        self, client: Client, run: ServerRun, node: str, message: bytes
+    ) -> None:
+        """Send a picture to a client of ComfyUI, which does not acknowledge it."""
+        if client.executing != node:
+            client.executing = node
+            about = {"prompt_id": run.prompt_id, "node": node, "display_node": node}
+            await client.socket.send_str(_event("executing", about))
+        picture = await asyncio.to_thread(
+            picture_message, run, node, message, client.takes_metadata
+        )
+        await client.socket.send_bytes(picture)
+        loop = asyncio.get_running_loop()
+        loop.call_later(_EVERY_STOCK, self._acknowledge, client, node)
 
     def _has_changes(self, client: Client) -> bool:
         return any(
@@ -411,6 +478,10 @@ class Clients:
             client.seen[run.prompt_id] = version
             if run.prompt_id == client.prompt_id:
                 seen, client.seen_inside = client.seen_inside, version
+                if client.is_stock:
+                    if version > seen:
+                        yield {"type": "progress_state", "data": progress_state(run)}
+                    continue
                 if nodes := run.live_state.since("nodes", seen):
                     yield {"type": "nodes", "data": {**ours, "nodes": nodes}}
                 if values := run.live_state.since("values", seen, client.watch.values):

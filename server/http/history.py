@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection
 from contextlib import suppress
 from itertools import count, islice
 from pathlib import Path
 from typing import Any, Final
 
 from minibrains.files import write_atomic
+from minibrains.tape.recording import FILE as TAPE
 from server.http.folders import DataFolders, files_below
 from server.http.worker_protocol import SERVER_GONE
 
@@ -68,6 +69,11 @@ class History:
     def __contains__(self, prompt_id: str) -> bool:
         return prompt_id in self._paths
 
+    def tape(self, prompt_id: str) -> Path | None:
+        """Return the tape of a run; None if it was not recorded. Raises KeyError."""
+        tape = self._paths[prompt_id] / TAPE
+        return tape if tape.is_file() else None
+
     def ids(self) -> list[str]:
         """Return the ids of all runs, oldest first."""
         return list(self._paths)
@@ -116,12 +122,13 @@ class History:
                 request.get("extra_data", {}),
                 nodes,
             ],
-            "outputs": dict(self._outputs(path, nodes)),
+            "outputs": picture_outputs(path, nodes),
             "status": _status(prompt_id, request, summary),
             "meta": meta,
             "state": _state(summary),
             "started": request.get("started") or _made_at(path / "workflow.json"),
             "result": summary or None,
+            "recorded": self.tape(prompt_id) is not None,
         }
 
     def files(self, prompt_id: str) -> dict[str, Any]:
@@ -134,14 +141,17 @@ class History:
                 files.append({"path": file.relative_to(path).as_posix(), "size": size})
         return {"folder": path.name, "files": files}
 
-    def _outputs(self, path: Path, nodes: list[str]) -> Iterator[tuple[str, Any]]:
-        """Yield the nodes that left a picture, `<node>.png` in the run folder,
-        and the entries of these pictures.
-        """
-        for node in nodes:
-            if (path / f"{node}.png").is_file():
-                image = {"filename": f"{node}.png", "subfolder": path.name, "type": "output"}
-                yield node, {"images": [image]}
+
+def picture_outputs(path: Path, nodes: Collection[str]) -> dict[str, Any]:
+    """Return the nodes that left a picture, `<node>.png` in the run folder, and the entries of
+    these pictures in ComfyUI's form.
+    """
+    outputs: dict[str, Any] = {}
+    for file in sorted(path.glob("*.png")):
+        if file.stem in nodes:
+            image = {"filename": file.name, "subfolder": path.name, "type": "output"}
+            outputs[file.stem] = {"images": [image]}
+    return outputs
 
 
 def _made_at(path: Path) -> int | None:

@@ -128,3 +128,16 @@ def text(body: dict[str, Any], key: str) -> str | None:
     if found is not None and (not isinstance(found, str) or len(found) > 200):
         raise RequestError(400, "bad_request", f"{key!r} is not a text of at most 200 characters")
     return found
+
+
+def whole_number(request: web.Request, key: str) -> int | None:
+    """Return a number from a query; None if it is missing. Raises RequestError."""
+    found = request.query.get(key)
+    if found is None:
+        return None
+    try:
+        return int(found[:12])
+    except ValueError:
+        raise RequestError(
+            400, "bad_request", f"{key!r} is {found[:50]!r}; expected a whole number"
+        ) from None

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, Literal, get_args, get_origin
+from typing import Any, Final
 
 from aiohttp import web
 
@@ -35,7 +35,6 @@ _DIGEST_TIMEOUT: Final = 5.0
 """Seconds that a check waits for the SHA-256 of a brain."""
 _MAX_NODES: Final = 10_000
 """Largest number of nodes in a workflow."""
-_COMFY: Final = {int: "INT", float: "FLOAT", bool: "BOOLEAN"}
 
 
 class NodeTypes:
@@ -49,8 +48,6 @@ class NodeTypes:
     def routes(self) -> Iterator[web.RouteDef]:
         """Yield the routes."""
         yield web.get("/nodes", self.nodes)
-        yield web.get("/object_info", self.object_info)
-        yield web.get("/object_info/{name}", self.object_info_of)
         yield web.get("/schema", self.schema)
         yield web.post("/check", self.check)
 
@@ -101,18 +98,6 @@ class NodeTypes:
         """Answer GET /nodes: the description of all node types."""
         return web.json_response(self._described)
 
-    async def object_info(self, request: web.Request) -> web.Response:
-        """Answer GET /object_info: all node types, in ComfyUI's form."""
-        return web.json_response(self._comfy)
-
-    async def object_info_of(self, request: web.Request) -> web.Response:
-        """Answer GET /object_info/{name}: one node type, in ComfyUI's form."""
-        name = request.match_info["name"]
-        found = {}
-        if name in self._comfy:
-            found[name] = self._comfy[name]
-        return web.json_response(found)
-
     async def schema(self, request: web.Request) -> web.Response:
         """Answer GET /schema: the JSON Schema of workflow files."""
         return web.json_response(self._schema)
@@ -151,10 +136,6 @@ class NodeTypes:
         return {
             f"{name}@{cls.version}": _describe(name, cls) for name, cls in self.registry.items()
         }
-
-    @cached_property
-    def _comfy(self) -> dict[str, Any]:
-        return {name: _comfy_info(name, cls) for name, cls in self.registry.items()}
 
     @cached_property
     def _schema(self) -> dict[str, Any]:
@@ -281,62 +262,3 @@ def _widget(widget: Widget) -> dict[str, Any]:
         "rebuild": widget.rebuild,
         "names": widget.names,
     }
-
-
-def _comfy_info(name: str, cls: type[Node]) -> dict[str, Any]:
-    """Describe a node type in ComfyUI's form, for its clients."""
-    schema, heading = cls.schema, node_heading(name, cls)
-    required: dict[str, Any] = {}
-    optional: dict[str, Any] = {}
-    for socket in schema.inputs.values():
-        group = required if socket.must_be_linked else optional
-        group[socket.name] = [_comfy_type(socket.kind), _tooltip(socket.doc)]
-    for widget in schema.widgets.values():
-        group = required if widget.required else optional
-        group[widget.name] = _comfy_widget(widget)
-    output_types: list[str] = []
-    tooltips: list[str] = []
-    for output in schema.outputs.values():
-        output_types.append(_comfy_type(output.kind))
-        tooltips.append(output.doc)
-    return {
-        "input": {"required": required, "optional": optional},
-        "input_order": {"required": list(required), "optional": list(optional)},
-        "output": output_types,
-        "output_is_list": [False] * len(schema.outputs),
-        "output_name": list(schema.outputs),
-        "output_tooltips": tooltips,
-        "name": name,
-        "display_name": name.rpartition(".")[2],
-        "description": heading["doc"],
-        "python_module": cls.__module__,
-        "category": heading["category"],
-        "output_node": not schema.outputs,
-    }
-
-
-def _comfy_type(kind: SocketTypes) -> str:
-    names = [option.name.upper() for option in kind.options]
-    return ",".join(names) or "*"
-
-
-def _tooltip(doc: str) -> dict[str, str]:
-    if not doc:
-        return {}
-    return {"tooltip": doc}
-
-
-def _comfy_widget(widget: Widget) -> list[Any]:
-    options: dict[str, Any] = {}
-    for name, value in (
-        ("default", to_json(widget.default)),
-        ("min", widget.min),
-        ("max", widget.max),
-    ):
-        if value is not None:
-            options[name] = value
-    options |= _tooltip(widget.doc)
-    type_: Any = _COMFY.get(widget.annotation, "STRING")
-    if get_origin(widget.annotation) is Literal:
-        type_ = list(get_args(widget.annotation))
-    return [type_, options]

@@ -75,6 +75,8 @@ class RunController(Hook):
         """Node -> its newest picture, the tick of that, and when it was shown, in seconds."""
         self.tick_times = TickSampler()
         self._wake = wake
+        self.target: int | None = None
+        """The tick to which a recorded run is to be played next."""
         self._steps: deque[None] = deque()
         self._saving: deque[tuple[str, Future[SaveState]]] = deque()
         """Consoles whose state is to be saved, and the futures that wait for it."""
@@ -111,6 +113,12 @@ class RunController(Hook):
         self._steps.extend([None] * ticks)
         self._go.set()
 
+    def seek(self, tick: int) -> None:
+        """Ask for a tick of a recorded run, at which it is then paused."""
+        self.pause(True)
+        self.target = tick
+        self._go.set()
+
     def save_state(self, node: str) -> Future[SaveState]:
         """Take a console's state between two ticks; the future gets it, or the error."""
         future: Future[SaveState] = Future()
@@ -138,7 +146,7 @@ class RunController(Hook):
         self._look(engine)
         self._save(engine)
         waited = False
-        while self.paused and not engine.stopping:
+        while self.paused and not engine.stopping and self.target is None:
             if self._steps:
                 self._steps.popleft()
                 break

@@ -24,6 +24,7 @@ from server.http.versioned_state import VersionedState
 from server.http.worker_handle import WorkerHandle
 from server.http.worker_protocol import (
     Outcome,
+    RewindRequest,
     RunRequest,
     Watch,
     WorkerCommand,
@@ -53,6 +54,13 @@ class ServerRun:
     """The workflow as it was requested, or after the last edit."""
     sequence: int
     """The position in the order of requests, regardless of its number."""
+    requested: int = field(default_factory=lambda: int(time.time() * 1000))
+    """When it was requested, or read again by this server, in ms."""
+    rewinds: str | None = None
+    """The id of the finished run that this one plays from its tape, to any of its ticks; such a run
+    is not in the history, and ends with the server."""
+    tape: Path | None = None
+    """That tape."""
     live_state: VersionedState = field(default_factory=VersionedState)
     pictures: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     """Node -> the number of its newest picture, and the message with it."""
@@ -183,6 +191,15 @@ class RunQueue:
         self._add(run)
         self._fill()
 
+    def rewind(self, run: ServerRun) -> None:
+        """Add a run that plays the tape of another."""
+        self._add(run)
+        self._fill()
+
+    async def timeline(self, run: ServerRun) -> dict[str, Any]:
+        """Return `last` and `marks` of a recorded run once it was read, or `error` and `faults`."""
+        return await self._ask(run, "timeline")
+
     async def cancel(self, prompt_ids: Collection[str]) -> None:
         """Remove runs from the queue. Raises OSError."""
         cancelled: list[int] = []
@@ -247,7 +264,8 @@ class RunQueue:
 
     def _add(self, run: ServerRun) -> None:
         run.state = "queued"
-        run.live_state.put("run", {"recorded": bool(run.extra.get("record"))})
+        recorded = bool(run.extra.get("record"))
+        run.live_state.put("run", {"recorded": recorded, "rewinds": run.rewinds})
         self.known[run.prompt_id] = run
         self.queue.append(run)
         self.queue.sort(key=lambda run: (run.number, run.sequence))
@@ -334,6 +352,12 @@ class RunQueue:
         self._spawn(self._send_request(worker, run))
 
     async def _send_request(self, worker: WorkerHandle, run: ServerRun) -> None:
+        if run.tape is not None:
+            nodes = frozenset(run.workflow.nodes)
+            settings, models = run.settings, self._config.models
+            rewound = RewindRequest(run.prompt_id, run.tape, nodes, settings, models)
+            self._play(worker, run, rewound)
+            return
         try:
             run.folder = await asyncio.to_thread(self._make_folder, run)
         except (MinibrainsError, OSError) as error:
@@ -341,9 +365,14 @@ class RunQueue:
             self._refuse(run, str(error))
             self._fill()
             return
-        self._notify(run, "started", {})
         film = bool(run.extra.get("film"))
         request = RunRequest(run.prompt_id, self._spec(run), run.settings, run.folder, film)
+        self._play(worker, run, request)
+
+    def _play(
+        self, worker: WorkerHandle, run: ServerRun, request: RunRequest | RewindRequest
+    ) -> None:
+        self._notify(run, "started", {})
         worker.send("play", request)
         worker.send("watch", run.watch)
         for node in run.requested_pictures:

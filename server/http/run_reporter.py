@@ -23,7 +23,7 @@ from server.http.recent_pictures import RecentPictures
 from server.http.run_controller import RunController, StatsSample
 from server.http.tick_times import WHOLE_TICK
 from server.http.versioned_state import PARTS
-from server.http.worker_protocol import RunRequest, WorkerEvent
+from server.http.worker_protocol import RewindRequest, RunRequest, WorkerEvent
 
 Send = Callable[[WorkerEvent, Any], None]
 _EVERY: Final = 0.05
@@ -37,7 +37,11 @@ class RunReporter:
     """The reporter of one run."""
 
     def __init__(
-        self, request: RunRequest, controller: RunController, wake: threading.Event, send: Send
+        self,
+        request: RunRequest | RewindRequest,
+        controller: RunController,
+        wake: threading.Event,
+        send: Send,
     ) -> None:
         self.progress: tuple[int, float | None] = 0, None
         """Episode and score, updated by the run at intervals."""

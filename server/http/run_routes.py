@@ -13,9 +13,10 @@ from aiohttp import web
 
 from minibrains.errors import MinibrainsError, WorkflowError, faults_of
 from minibrains.graph.workflow import Workflow
+from server.http.api_prompt import workflow_of
 from server.http.folders import DataFolders
 from server.http.history import History
-from server.http.http_errors import RequestError, read_object, text, texts
+from server.http.http_errors import RequestError, read_object, text, texts, whole_number
 from server.http.node_types import NodeTypes
 from server.http.run_queue import RunQueue, ServerRun
 
@@ -49,6 +50,9 @@ class RunRoutes:
         yield web.get("/runs/{id}", self.details)
         yield web.post("/runs/{id}/{what:stop|pause|resume|step}", self.control)
         yield web.get("/runs/{id}/files", self.files)
+        yield web.post("/runs/{id}/rewind", self.rewind)
+        yield web.post("/runs/{id}/seek", self.seek)
+        yield web.get("/runs/{id}/timeline", self.timeline)
         yield web.post("/runs/{id}/edit", self.edit)
         yield web.post("/runs/{id}/save_state", self.save_state)
         yield web.post("/runs/{id}/clip", self.clip)
@@ -115,6 +119,10 @@ class RunRoutes:
         given = extra.get("settings", {})
         if not isinstance(given, dict):
             raise RequestError(400, "bad_request", "'settings' is not an object")
+        try:
+            data = await asyncio.to_thread(workflow_of, data, self._types.registry)
+        except WorkflowError as error:
+            raise _invalid(error, data) from None
         if isinstance(data, dict) and isinstance(data.get("run", {}), dict):
             settings = {**data.get("run", {}), **given}
             settings = {key: value for key, value in settings.items() if value is not None}
@@ -148,7 +156,7 @@ class RunRoutes:
 
     async def history(self, request: web.Request) -> web.Response:
         """Answer GET /history: finished runs, by default the last ones."""
-        limit, offset = _whole(request, "max_items"), _whole(request, "offset")
+        limit, offset = whole_number(request, "max_items"), whole_number(request, "offset")
         ids = [prompt_id for prompt_id in self._history.ids() if not self._is_alive(prompt_id)]
         if limit is None:
             limit = _SHOWN
@@ -250,6 +258,67 @@ class RunRoutes:
             run.send(what)
         return web.json_response({"prompt_id": run.prompt_id, "state": run.state})
 
+    async def rewind(self, request: web.Request) -> web.Response:
+        """Answer POST /runs/{id}/rewind: open the tape of a finished run."""
+        rewinds, body = request.match_info["id"], await read_object(request)
+        if rewinds not in self._history:
+            raise _unknown(rewinds)
+        if self._is_alive(rewinds):
+            raise RequestError(409, "not_yet", "the run goes on; it can be rewound once it is over")
+        tape = self._history.tape(rewinds)
+        if tape is None:
+            message = "the run was not recorded; record one to rewind it"
+            raise RequestError(400, "no_tape", message)
+        data = (await asyncio.to_thread(self._history.details, rewinds))["workflow"]
+        workflow = await self._types.parse(data, None)
+        run = ServerRun(
+            str(uuid.uuid4()),
+            sequence := self._runs.next_number(),
+            workflow,
+            workflow.run,
+            text(body, "client_id"),
+            {},
+            data,
+            sequence,
+            rewinds=rewinds,
+            tape=tape,
+        )
+        self._runs.rewind(run)
+        return web.json_response({"prompt_id": run.prompt_id})
+
+    async def seek(self, request: web.Request) -> web.Response:
+        """Answer POST /runs/{id}/seek: show another tick of a recorded run."""
+        run, tick = self._rewound(request), (await read_object(request)).get("tick")
+        if type(tick) is not int or tick < 0:
+            message = f"'tick' is {tick!r}; expected a whole number from 0"
+            raise RequestError(400, "bad_request", message)
+        run.send("seek", tick)
+        return web.json_response({"prompt_id": run.prompt_id, "state": run.state})
+
+    async def timeline(self, request: web.Request) -> web.Response:
+        """Answer GET /runs/{id}/timeline: the length and the marks of a recorded run."""
+        found = await self._runs.timeline(self._rewound(request))
+        if "error" in found:
+            raise RequestError(400, "not_read", found["error"], faults=found["faults"])
+        return web.json_response(found)
+
+    def _rewound(self, request: web.Request) -> ServerRun:
+        """Return the recorded run of a request.
+
+        Raises RequestError unless it is open in a worker.
+        """
+        run = self._alive(request)
+        if run.rewinds is None:
+            message = (
+                "this run is being played; only a finished one that was recorded has a timeline"
+            )
+            raise RequestError(409, "not_recorded", message)
+        if run.state in ("queued", "starting"):
+            raise RequestError(
+                409, "not_yet", f"the tape is {run.state}; ask again once it is read"
+            )
+        return run
+
     async def edit(self, request: web.Request) -> web.Response:
         """Answer POST /runs/{id}/edit: change the graph of a running run."""
         run, data = self._alive(request), (await read_object(request)).get("workflow")
@@ -323,18 +392,6 @@ def _unknown(prompt_id: str) -> RequestError:
 
 def _item(run: ServerRun) -> list[Any]:
     return [run.number, run.prompt_id, run.data, dict(run.extra), list(run.workflow.nodes)]
-
-
-def _whole(request: web.Request, key: str) -> int | None:
-    found = request.query.get(key)
-    if found is None:
-        return None
-    try:
-        return int(found[:12])
-    except ValueError:
-        raise RequestError(
-            400, "bad_request", f"{key!r} is {found[:50]!r}; expected a whole number"
-        ) from None
 
 
 def _invalid(error: MinibrainsError, data: Any) -> RequestError:

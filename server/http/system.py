@@ -7,11 +7,22 @@ import platform
 import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Final
 
 from aiohttp import web
 
 import minibrains
 from server.http.pictures import UPLOAD_LIMIT
+
+_EMPTY: Final[dict[str, Any]] = {
+    "/extensions": [],
+    "/embeddings": [],
+    "/i18n": {},
+    "/settings": {},
+    "/global_subgraphs": {},
+    "/users": {"storage": "server", "migrated": True},
+}
+"""Routes of ComfyUI -> the answer of a server that has none of these things."""
 
 
 class System:
@@ -21,6 +32,8 @@ class System:
         """Yield the routes."""
         yield web.get("/system_stats", self.stats)
         yield web.get("/features", self.features)
+        for path in _EMPTY:
+            yield web.get(path, self.nothing)
 
     async def stats(self, request: web.Request) -> web.Response:
         """Answer GET /system_stats: versions and memory."""
@@ -52,6 +65,10 @@ class System:
         return web.json_response(
             {"supports_preview_metadata": True, "max_upload_size": UPLOAD_LIMIT, "minibrains": 1}
         )
+
+    async def nothing(self, request: web.Request) -> web.Response:
+        """Answer what ComfyUI's own front end asks for when it starts, and we do not have."""
+        return web.json_response(_EMPTY[request.path.removeprefix("/api")])
 
 
 def _memory(pages: str) -> int | None:

@@ -28,12 +28,14 @@ from minibrains.process.parent import ParentProcess
 from minibrains.run.film import Film
 from minibrains.run.run import Run
 from minibrains.video import append_workflow
+from server.http.rewind_session import RewindSession
 from server.http.run_controller import RunController
 from server.http.run_reporter import RunReporter, Send
 from server.http.worker_protocol import (
     CLIP,
     SERVER_GONE,
     Outcome,
+    RewindRequest,
     RunRequest,
     WorkerCommand,
     WorkerConfig,
@@ -60,8 +62,8 @@ class WorkerProcess:
     def __init__(self, server: ParentProcess, config: WorkerConfig) -> None:
         self._server = server
         self._config = config
-        self._sessions: SimpleQueue[RunSession | None] = SimpleQueue()
-        self._session: RunSession | None = None
+        self._sessions: SimpleQueue[RunSession | RewindSession | None] = SimpleQueue()
+        self._session: RunSession | RewindSession | None = None
 
     def run(self) -> None:
         """Play runs on this thread until the server ends the worker."""
@@ -99,7 +101,10 @@ class WorkerProcess:
     def _handle_command(self, command: WorkerCommand, content: Any) -> None:
         if command == "play":
             os.ftruncate(2, 0)
-            self._session = RunSession(content, self._registry, self._cache, self._send)
+            if isinstance(content, RewindRequest):
+                self._session = RewindSession(content, self._registry, self._send)
+            else:
+                self._session = RunSession(content, self._registry, self._cache, self._send)
             self._sessions.put(self._session)
             return
         if self._session is None:
@@ -111,6 +116,8 @@ class WorkerProcess:
             controller.pause(command == "pause")
         elif command == "step":
             controller.step(content)
+        elif command == "seek":
+            controller.seek(content)
         elif command == "watch":
             controller.watch = content
             controller.look_again()

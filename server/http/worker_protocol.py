@@ -14,15 +14,16 @@ from minibrains.run.spec import RunSpec
 
 WorkerCommand = Literal[
     "play", "stop", "pause", "resume", "step", "watch", "want", "edit", "save_state", "clip",
-    "input", "quit",
+    "input", "seek", "timeline", "quit",
 ]  # fmt: skip
 """To a worker. play: a RunRequest; watch: a Watch; want: a node whose next frame may be sent; edit:
-number and workflow; save_state: number, node and name; clip: number; input: a register that is
-outside and what a page sent to it; quit: finish the run and exit."""
+number and workflow; save_state: number, node and name; clip: number; seek: a tick of a recorded
+run; timeline: number; input: a register that is outside and what a page sent to it; quit: finish
+the run and exit."""
 WorkerEvent = Literal["ready", "seen", "frame", "said", "answer", "spent", "over"]
 """To the server. seen: changes of a run's state; frame: node, number, message; said: node or
-None, text; answer: of an edit, a save state or a clip, by its number; spent: this worker can
-play no other run; over: an Outcome."""
+None, text; answer: of a command with a number, by that number; spent: this worker can play no other
+run; over: an Outcome."""
 
 
 CLIP: Final = "clip.mp4"
@@ -41,6 +42,18 @@ class RunRequest:
     folder: RunFolder
     film: bool = False
     """True: its first episode is filmed, to `CLIP` in its folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class RewindRequest:
+    """A recorded run that a worker is to play to any of its ticks."""
+
+    prompt_id: str
+    tape: Path
+    nodes: frozenset[str]
+    """The nodes of the workflow itself, without those that hooks had added when it was played."""
+    settings: RunSettings
+    models: Path
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import aiohttp
+import numpy as np
 
 T = TypeVar("T")
 Json = dict[str, Any]
@@ -70,7 +71,17 @@ class Picture:
     @classmethod
     def read(cls, data: bytes) -> Picture:
         event, length = struct.unpack_from(">II", data)
+        if event == 1:  # ComfyUI's PREVIEW_IMAGE says nothing about the picture
+            return cls(event, {}, data[8:])
         return cls(event, json.loads(data[8 : 8 + length]), data[8 + length :])
+
+    def pixels(self) -> np.ndarray:
+        """A palette-8 picture as RGB."""
+        assert self.event == 100
+        size = 3 * self.about["colours"]
+        palette = np.frombuffer(self.body, np.uint8, size).reshape(-1, 3)
+        indices = np.frombuffer(self.body, np.uint8, offset=size)
+        return palette[indices].reshape(self.about["height"], self.about["width"], 3)
 
 
 class Page:

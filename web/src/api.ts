@@ -106,6 +106,21 @@ export interface KeptClip {
   readonly seconds: number;
 }
 
+/** A tick of a recorded run that people look for. */
+export interface Mark {
+  readonly tick: number;
+  readonly kind: "episode" | "reward" | "edit" | "exception" | "decision";
+  readonly node: string;
+  readonly text: string;
+}
+
+export interface Timeline {
+  readonly last: number;
+  readonly marks: readonly Mark[];
+  /** The first difference to the tape, or null. */
+  readonly difference: { readonly from: number; readonly to: number } | null;
+}
+
 export interface RunInfo {
   readonly prompt_id: string;
   readonly state: string;
@@ -221,7 +236,15 @@ export const api = {
     return ((await response.json()) as { prompt_id: string }).prompt_id;
   },
 
-  control: (id: string, what: "stop" | "pause" | "resume") =>
+  /** Open the tape of a finished run. Return the id of the run that plays it. */
+  rewind: async (id: string, client: string): Promise<string> => {
+    const response = await post(`/runs/${encodeURIComponent(id)}/rewind`, { client_id: client });
+    return ((await response.json()) as { prompt_id: string }).prompt_id;
+  },
+  seek: (id: string, tick: number) => post(`/runs/${encodeURIComponent(id)}/seek`, { tick }),
+  /** Return length and marks of a run that is rewound, once its tape is read. */
+  timeline: (id: string) => json<Timeline>(`/runs/${encodeURIComponent(id)}/timeline`),
+  control: (id: string, what: "stop" | "pause" | "resume" | "step") =>
     post(`/runs/${encodeURIComponent(id)}/${what}`, {}),
   edit: (id: string, workflow: Workflow) =>
     post(`/runs/${encodeURIComponent(id)}/edit`, { workflow }),

@@ -31,6 +31,7 @@ import { Panel } from "./ui/panel";
 import { Previews } from "./ui/previews";
 import { openResults } from "./ui/results";
 import { applyTheme, toggleTheme } from "./ui/theme";
+import { TimelineBar } from "./ui/timeline_bar";
 import { toolbar } from "./ui/toolbar";
 import { Values } from "./ui/values";
 
@@ -105,6 +106,7 @@ async function start(): Promise<void> {
     results: () => session.run && openResults(session.run),
   });
   budgetBar(element("budget"), editor, session);
+  new TimelineBar(element("timeline"), session);
   watchDrops(stage, editor, files);
   showFaults(editor);
   showEmptyHint(editor, gallery);

@@ -73,6 +73,12 @@ describe("a picture or clip carries any text", () => {
     for (const other of ["", "GIF89a", "{}", "\x89PNG"]) expect(await read(utf8(other))).toBeNull();
   });
 
+  test("a picture of ComfyUI is named as such, unless it carries one of ours as well", async () => {
+    const theirs = join(uint(12, 4), utf8("tEXt"), utf8('workflow\0{"}'), uint(0, 4));
+    await expect(read(png(theirs))).rejects.toThrow(/workflow of ComfyUI/);
+    expect(await read(png(theirs, chunkWith("ours")))).toBe("ours");
+  });
+
   test("sizes of 64 bits, and up to the end of the file", async () => {
     const content = join(TYPE, utf8("{}"));
     expect(await read(FTYP, box("mdat", join(uint(20, 8), utf8("abcd")), 1), carrier("{}"))).toBe(

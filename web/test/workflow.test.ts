@@ -66,6 +66,8 @@ describe("reading and writing", () => {
     ["{", /not JSON/],
     ["[]", /JSON object/],
     ["{}", /"minibrains" is missing/],
+    ['{"3": {"class_type": "KSampler", "inputs": {}}}', /workflow of ComfyUI/],
+    ['{"nodes": [], "links": [], "version": 0.4}', /workflow of ComfyUI/],
     ['{"minibrains": 9, "nodes": {}}', /newer Minibrains/],
     ['{"minibrains": 1, "nodes": {"a b": {}}}', /may only have a-z/],
     ['{"minibrains": 1, "nodes": {"a": 3}}', /not a JSON object/],

@@ -41,6 +41,8 @@ export class Session {
   /** The nodes of the workflow that the run plays; null if it was not started from this workflow. */
   #playedNodes: object | null = null;
   #stopped = { id: "", at: 0 };
+  /** The tick of the last request to seek, until it is answered. */
+  #sought: number | null = null;
   /** The run and the nodes whose input this page took: it may show another run before it releases them. */
   #played: { run: string; nodes: readonly string[] } = { run: "", nodes: [] };
 
@@ -112,8 +114,47 @@ export class Session {
     }
   }
 
+  /** Open the tape of a finished run, to see it at any of its ticks. */
+  async rewind(id: string): Promise<void> {
+    try {
+      this.follow(await api.rewind(id, this.#connection.client));
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      showMessage(error.message, "error");
+    }
+  }
+
+  /** Show another tick of the run that is rewound. A newer request replaces one that waits. */
+  async seek(tick: number): Promise<void> {
+    const { run } = this;
+    if (!isTicking(run) || run.rewinds === null) return;
+    const isUnderway = this.#sought !== null;
+    this.#sought = tick;
+    if (isUnderway) return;
+    for (let asked: number | null = null; asked !== this.#sought; ) {
+      asked = this.#sought;
+      await api.seek(run.id, asked).catch((error: Error) => showMessage(error.message, "error"));
+    }
+    this.#sought = null;
+  }
+
+  /** Play one tick, or, of a run that is rewound, return to the one before; then the run is paused. */
+  async step(by: 1 | -1): Promise<void> {
+    const { run } = this;
+    if (!isTicking(run)) return;
+    if (run.rewinds !== null) await this.seek(Math.max(0, run.ticks + by));
+    else if (by === 1) await this.control("step");
+  }
+
+  /** A run that is rewound holds a worker, which is given back when it is no longer shown. */
+  #leaveRewound(): void {
+    if (isLive(this.run) && this.run.rewinds !== null)
+      void api.control(this.run.id, "stop").catch(() => undefined);
+  }
+
   follow(id: string): void {
     if (this.run?.id !== id) {
+      this.#leaveRewound();
       this.play(false);
       this.#screens.clear();
       this.#playedNodes = null;
@@ -160,6 +201,7 @@ export class Session {
   /** Show no run any more. The run itself goes on. */
   clearRun(): void {
     this.play(false);
+    this.#leaveRewound();
     this.run = null;
     this.#playedNodes = null;
     this.#screens.clear();
@@ -204,10 +246,10 @@ export class Session {
 
   /** A clip needs a run that ticks, and a console. */
   get canKeepClip(): boolean {
-    return isTicking(this.run) && this.editor.hasConsole;
+    return isTicking(this.run) && this.run.rewinds === null && this.editor.hasConsole;
   }
 
-  async control(what: "stop" | "pause" | "resume", id = this.run?.id): Promise<void> {
+  async control(what: "stop" | "pause" | "resume" | "step", id = this.run?.id): Promise<void> {
     if (!id) return;
     if (what === "stop") {
       if (id === this.#stopped.id && performance.now() - this.#stopped.at < SECOND_STOP_MS) return; // a double click
@@ -252,7 +294,8 @@ export class Session {
   /** Begin or end to send keys and gamepad buttons to the run. Only one page at a time does so. */
   play(isOn: boolean): void {
     const { run, pads } = this;
-    if (isOn === this.isPlaying || (isOn && !(isLive(run) && pads.length))) return;
+    const canPlay = isLive(run) && run.rewinds === null && pads.length > 0;
+    if (isOn === this.isPlaying || (isOn && !canPlay)) return;
     if (isOn) {
       this.#played = { run: run!.id, nodes: pads };
       this.#sendToPads("take");
@@ -266,6 +309,11 @@ export class Session {
   #sendToPads(type: "take" | "input" | "release", more: object = {}): void {
     const { run, nodes } = this.#played;
     for (const node of nodes) this.#connection.send(type, { prompt_id: run, node, ...more });
+  }
+
+  /** The times of a run that is rewound are not those of the recorded one, so they are not shown. */
+  get showsBudgets(): boolean {
+    return this.view.shows("budgets") && this.run?.rewinds === null;
   }
 
   /** Place the pictures, and tell the server which nodes are visible. */
@@ -290,7 +338,7 @@ export class Session {
     ];
     const full = this.#full === null ? valued : [this.#full, ...valued];
     const pictures = this.picture ? [...previews, this.picture.node] : previews;
-    const budgets = this.view.shows("budgets") ? [WHOLE_TICK, ...this.editor.board.detailed] : [];
+    const budgets = this.showsBudgets ? [WHOLE_TICK, ...this.editor.board.detailed] : [];
     this.#connection.watch({
       prompt_id,
       previews: [...new Set(pictures)],
@@ -362,7 +410,7 @@ export class Session {
       values: isLive(this.run) ? this.run.values : new Map(),
       wireValues:
         isLive(this.run) && this.view.shows("wires") ? wireValues(this.run, this.connected) : null,
-      budget: isLive(this.run) && this.view.shows("budgets") ? this.run.budget : null,
+      budget: isLive(this.run) && this.showsBudgets ? this.run.budget : null,
     });
     this.updateWatch();
     this.#emit("run");

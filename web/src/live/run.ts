@@ -22,6 +22,8 @@ export interface Run {
   readonly state: RunState;
   /** It writes a tape. */
   readonly recorded: boolean;
+  /** The finished run whose tape it plays; null: it is played for the first time. */
+  readonly rewinds: string | null;
   readonly episode: number | null;
   readonly episodes: number | null;
   readonly tick: number | null;
@@ -72,6 +74,7 @@ export function newRun(id: string): Run {
     id,
     state: "queued",
     recorded: false,
+    rewinds: null,
     episode: null,
     episodes: null,
     tick: null,
@@ -108,6 +111,7 @@ export function applyEvent(run: Run, type: string, data: JsonObject): Run {
       ...run,
       state: typeof data.state === "string" && isRunState(data.state) ? data.state : run.state,
       recorded: typeof data.recorded === "boolean" ? data.recorded : run.recorded,
+      rewinds: textOr(data.rewinds, run.rewinds),
       episode: numberOr(data.episode, run.episode),
       episodes: numberOr(data.episodes, run.episodes),
       tick: numberOr(data.tick, run.tick),

@@ -20,6 +20,8 @@ export interface RunFacts {
   /** The address of a picture that it left, or else of its last start state. */
   readonly picture: string | null;
   readonly result: JsonObject;
+  /** It wrote a tape. */
+  readonly isRecorded: boolean;
 }
 
 /** Return a run in the queue; `item` is as in ComfyUI's answer. */
@@ -36,6 +38,7 @@ export function queuedRun(item: readonly Json[], state: string): RunFacts {
     reason: null,
     picture: null,
     result: {},
+    isRecorded: false,
   };
 }
 
@@ -50,6 +53,7 @@ export function earlierRun(id: string, entry: Readonly<Record<string, Json>>): R
   return {
     ...queuedRun(prompt, typeof entry.state === "string" ? entry.state : "done"),
     id,
+    isRecorded: entry.recorded === true,
     started: typeof entry.started === "number" ? entry.started : null,
     seconds: hasSpeed ? ticks / rate : null,
     score: typeof last.score === "number" ? last.score : null,

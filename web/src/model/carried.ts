@@ -3,7 +3,7 @@
  * so nothing is read but the list of their parts and the one part with the workflow, both within limits.
  */
 
-import { WorkflowError } from "./workflow";
+import { COMFYUI_FILE, WorkflowError } from "./workflow";
 
 /** Of the text of a workflow, in bytes; the server reads no larger file. */
 const MAX_TEXT = 64 * 2 ** 20;
@@ -17,6 +17,8 @@ const PNG_HEAD = 33;
 const CHUNK_FRAME = 12;
 /** The head of our chunk: keyword, not compressed, no language, no translated keyword. */
 const ITXT_HEAD = new TextEncoder().encode("minibrains\0\0\0\0\0");
+/** The beginnings of the chunks, of the type tEXt, in which ComfyUI saves a graph. */
+const COMFYUI_HEADS = ["workflow\0", "prompt\0"];
 /** The type of our box, as the server writes it (`minibrains/video.py`). */
 const BOX_TYPE = "6d696e69627241699e73776f726b666c";
 const BOX_HEAD = 24;
@@ -66,6 +68,7 @@ interface Span {
 
 async function spansInPng(file: Blob): Promise<readonly Span[]> {
   const found: Span[] = [];
+  let isComfyUi = false;
   let at = PNG_SIGNATURE.length;
   for (let parts = 0; ; parts++) {
     if (parts === MAX_PARTS) throw damaged("it has too many parts");
@@ -84,6 +87,9 @@ async function spansInPng(file: Blob): Promise<readonly Span[]> {
         throw damaged("the checksum of its workflow is wrong");
       found.push({ start: at + 8 + ITXT_HEAD.length, end: end - 4 });
     }
+    const text = textOf(head.subarray(8));
+    if (type === "tEXt" && COMFYUI_HEADS.some((start) => text.startsWith(start))) isComfyUi = true;
+    if (type === "IEND" && isComfyUi && !found.length) throw new WorkflowError(COMFYUI_FILE);
     if (type === "IEND") return found;
     at = end;
   }

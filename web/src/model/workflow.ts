@@ -90,11 +90,22 @@ export function parseWorkflow(text: string): Workflow {
   return workflowFromJson(data);
 }
 
+/** The beginning of the message about a file that is for another program. */
+export const COMFYUI_FILE = "This is a workflow of ComfyUI, whose nodes are others.";
+
+/** Return whether JSON data is what ComfyUI's editor saves, or exports in its API format. */
+function isComfyUi(data: Readonly<Record<string, unknown>>): boolean {
+  if (Array.isArray(data.nodes) && "links" in data) return true;
+  const nodes = Object.values(data);
+  return nodes.length > 0 && nodes.every((node) => isObject(node) && "class_type" in node);
+}
+
 /** Check JSON data and return it as a workflow. Throws WorkflowError. */
 export function workflowFromJson(data: unknown): Workflow {
   if (!isObject(data)) throw new WorkflowError("A workflow is a JSON object; this is not one.");
   const format = data.minibrains;
   if (typeof format !== "number") {
+    if (isComfyUi(data)) throw new WorkflowError(`${COMFYUI_FILE} Build the graph here instead.`);
     throw new WorkflowError(
       'The key "minibrains" is missing, so this is not a workflow of Minibrains.',
     );

@@ -91,6 +91,20 @@ export function makeCommands(
       run: () => void session.control(session.run?.state === "paused" ? "resume" : "pause"),
     },
     {
+      name: "One tick forwards",
+      section: "Run",
+      keys: ["."],
+      isDisabled: () => !isTicking(session.run),
+      run: () => void session.step(1),
+    },
+    {
+      name: "One tick back, in a recorded run",
+      section: "Run",
+      keys: [","],
+      isDisabled: () => !isTicking(session.run) || session.run.rewinds === null,
+      run: () => void session.step(-1),
+    },
+    {
       name: "Play, with keys or gamepad",
       section: "Run",
       keys: ["g"],

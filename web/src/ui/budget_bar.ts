@@ -26,7 +26,7 @@ export function budgetBar(element: HTMLElement, editor: Editor, session: Session
   let shown: Budget | null = null;
   const show = () => {
     const { run } = session;
-    const isShown = isLive(run) && session.view.shows("budgets") && run.budget.nodes.size > 0;
+    const isShown = isLive(run) && session.showsBudgets && run.budget.nodes.size > 0;
     button.hidden = !isShown;
     if (!isShown || run.budget === shown) return;
     shown = run.budget;

@@ -39,6 +39,7 @@ export class Panel {
   readonly #runList = new RunList({
     show: (run) => void this.#showRun(run.id, run.workflow),
     openWorkflow: (run) => void this.files.openText(JSON.stringify(run.workflow ?? {})),
+    rewind: (run) => void this.#showRun(run.id, run.workflow, () => this.session.rewind(run.id)),
     forget: (run) => void api.deleteRun(run.id).then(() => this.#renderRuns()),
     stop: (run) => void this.session.control("stop", run.id),
     takeOut: (run) => void api.cancelQueued(run.id).then(() => this.#renderRuns()),
@@ -389,9 +390,13 @@ export class Panel {
   // runs
 
   /** Show a run, and open its workflow if another one is open. */
-  async #showRun(id: string, workflow: Json): Promise<void> {
+  async #showRun(
+    id: string,
+    workflow: Json,
+    show: () => unknown = () => this.session.follow(id),
+  ): Promise<void> {
     const isHere = !isObject(workflow) || hasSameNodes(workflow, this.editor.workflow);
-    if (isHere || (await this.files.openText(JSON.stringify(workflow)))) this.session.follow(id);
+    if (isHere || (await this.files.openText(JSON.stringify(workflow)))) await show();
   }
 
   async #renderRuns(): Promise<void> {

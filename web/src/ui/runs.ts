@@ -8,6 +8,7 @@ import { openRun } from "./run_view";
 export interface RunActions {
   show(run: RunFacts): void;
   openWorkflow(run: RunFacts): void;
+  rewind(run: RunFacts): void;
   forget(run: RunFacts): void;
   stop(run: RunFacts): void;
   takeOut(run: RunFacts): void;
@@ -124,8 +125,10 @@ export class RunList {
       `More for ${run.title}`,
       () => {
         const { left, top, width, height } = more.getBoundingClientRect();
+        const rewind = { name: "Rewind", run: () => actions.rewind(run) };
         openMenu(
           [
+            ...(run.isRecorded ? [rewind] : []),
             { name: "Results and files", run: () => void openRun(run, actions.openWorkflow) },
             { name: "Open its workflow", run: () => actions.openWorkflow(run) },
             { name: "Forget", danger: true, run: () => actions.forget(run) },

@@ -150,7 +150,7 @@ export function toolbar(
       ? "Being recorded; stop the run and keep its tape and clip (Shift R)"
       : "Run, and keep a tape and a clip of it (Shift R); it needs a console";
     clip.hidden = !session.canKeepClip;
-    play.hidden = !live || session.pads.length === 0;
+    play.hidden = !live || run.rewinds !== null || session.pads.length === 0;
     play.setAttribute("aria-pressed", String(session.isPlaying));
     const isStopping = run?.state === "stopping";
     stop.title = isStopping

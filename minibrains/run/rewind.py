@@ -1,0 +1,254 @@
+"""A recorded run that is played to any of its ticks, forwards and backwards."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+from minibrains.console import Console
+from minibrains.engine.peek import peek
+from minibrains.errors import MinibrainsError, RunError
+from minibrains.graph.registry import Registry
+from minibrains.run.replay import (
+    apply_recorded_edit,
+    come_to,
+    compare,
+    decimation_at,
+    recorded_spec,
+    verify_brains,
+)
+from minibrains.run.run import Run
+from minibrains.tape import snapshot
+from minibrains.tape.recording import TapePlayer, modules
+from minibrains.tape.tape import Event
+
+MarkKind = Literal["episode", "reward", "edit", "exception", "decision"]
+
+KEYFRAMES_LIMIT: Final = 64 << 20
+"""Largest size of all keyframes in bytes."""
+_SPACING: Final = 60
+"""Ticks between two keyframes, as long as they fit."""
+
+
+class Mark(NamedTuple):
+    """A tick of a recorded run that people look for."""
+
+    tick: int
+    """The tick of the whole run at which it can be seen."""
+    kind: MarkKind
+    node: str
+    """The node that it belongs to; empty for the run itself."""
+    text: str
+
+
+class _Keyframe(NamedTuple):
+    """The state of a run from which its later ticks are played."""
+
+    tick: int
+    following: int
+    """Index of the first event that has not been applied."""
+    recorded: Any
+    """The workflow that was played, with its brains, as on the tape."""
+    state: bytes
+
+
+class Rewind:
+    """The recorded run. Tick k is the moment between the k-th tick and the next one.
+
+    `scan` must play it once from beginning to end. That compares it with the tape, finds the marks,
+    and keeps keyframes; then `go_to` plays from the last keyframe before a tick. Call it within a
+    `with` block, on one thread.
+    """
+
+    def __init__(
+        self,
+        events: list[Event],
+        registry: Registry,
+        models: Path | None = None,
+        mute: Collection[str] = (),
+    ) -> None:
+        """Prepare the run of a tape.
+
+        Args:
+            events: All events of the tape, in the order of their ticks.
+            registry: Node types, including those of the run's packs.
+            models: The user's own folder of brains; None: the default one.
+            mute: Nodes that are not needed, because nothing depends on what they do: those that
+                hooks added to film the run, for example.
+
+        Raises:
+            MinibrainsError: The workflow can no longer be opened, or a brain that is needed has
+                changed.
+        """
+        self._events = [event for event in events if event.kind not in ("header", "snapshot")]
+        self._recorded = events[0].value
+        self._path = events[0].value["path"]
+        self._player = TapePlayer(events)
+        spec = recorded_spec(events[0].value, self._path, models, mute)
+        self.run = Run(spec, registry=registry, tape=self._player)
+        verify_brains(self.run.engine.plan, self._player, events[0].value)
+        self.last = max(event.tick for event in events)
+        """The last tick."""
+        self.marks: list[Mark] = []
+        """In the order of their ticks, once the run was scanned."""
+        self.difference: dict[str, Any] | None = None
+        """The first difference to the tape, as in `Replayed.difference`; the last tick is then the
+        one at which it was found."""
+        self._following = 0
+        self._compared_at = 0
+        self._is_scanning = False
+        self._keyframes: list[_Keyframe] = []
+        self._size = 0
+        self._spacing = _SPACING
+
+    def __enter__(self) -> Rewind:
+        self.run.open()
+        self._player.begin(self.run.engine)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.run.close()
+
+    @property
+    def tick(self) -> int:
+        """The tick at which the run is."""
+        return self.run.engine.ticks
+
+    def scan(self) -> Iterator[int]:
+        """Play from the first tick to the last one, and yield after each.
+
+        Raises MinibrainsError if the state of a node cannot be kept.
+        """
+        marks = [_mark_of(event) for event in self._events]
+        self._is_scanning = True
+        self._apply_events(0)
+        while self.difference is None and self.tick < self.last:
+            if self.tick % self._spacing == 0:
+                self._keep()
+            self._play(self.tick + 1)
+            marks += self._rewards()
+            yield self.tick
+        self._is_scanning = False
+        if self.difference is not None:
+            self.last = self.tick
+        found = [mark for mark in marks if mark is not None and mark.tick <= self.last]
+        self.marks = sorted(found)
+
+    def go_to(self, tick: int) -> None:
+        """Play to a tick; one before the first, or after the last, is the first or the last.
+
+        Raises RunError if it is not reached, unless the run is being stopped.
+        """
+        tick = min(max(tick, 0), self.last)
+        nearest = None
+        for frame in self._keyframes:
+            if frame.tick <= tick:
+                nearest = frame
+        if nearest is not None and (tick < self.tick or nearest.tick > self.tick):
+            self._restore(nearest)
+        self._play(tick)
+        if self.tick != tick and not self.run.stopping:
+            raise RunError(f"tick {tick} was not reached: it is tick {self.tick}")
+
+    def _play(self, tick: int) -> None:
+        """Play forwards to a tick, with the events that were recorded on the way."""
+        self._apply_events(tick)
+        self._come_to(Event(tick, "", "check", None))
+
+    def _apply_events(self, tick: int) -> None:
+        """Play to each event up to a tick, and apply it."""
+        while self._following < len(self._events):
+            event = self._events[self._following]
+            if event.tick > tick or not self._come_to(event):
+                return
+            self._apply(event)
+            self._following += 1
+
+    def _come_to(self, event: Event) -> bool:
+        """Play to the tick of an event. Returns False if it cannot be reached, as was recorded."""
+        failure = come_to(self.run.engine, event)
+        if failure is not None:
+            self.difference = {
+                "from": self._compared_at,
+                "to": self.tick,
+                "expected": f"to go on to tick {event.tick}",
+                "found": failure,
+            }
+        return failure is None
+
+    def _apply(self, event: Event) -> None:
+        engine = self.run.engine
+        if event.kind == "episode" and "ended" not in event.value:
+            engine.reset(event.value["index"], event.value["seed"], event.value.get("limit"))
+        elif event.kind in ("check", "episode"):
+            if self._is_scanning:
+                self.difference = compare(engine, event, self._compared_at)
+                self._compared_at = event.tick
+        elif event.kind == "edit":
+            self._switch(event.value)
+        elif event.kind == "pace":
+            engine.context.decimation = event.value
+
+    def _switch(self, recorded: Any) -> None:
+        """Switch to another recorded workflow."""
+        apply_recorded_edit(self.run, self._player, recorded, self._path)
+        self._recorded = recorded
+
+    def _rewards(self) -> list[Mark]:
+        """Return the marks of the rewards that consoles deliver now."""
+        marks: list[Mark] = []
+        for name, node in self.run.engine.nodes.items():
+            if isinstance(node, Console):
+                reward = peek(self.run.engine, name, "reward")
+                if reward:
+                    marks.append(Mark(self.tick, "reward", name, f"{reward:+g}"))
+        return marks
+
+    # -- keyframes ---------------------------------------------------------------------------------
+
+    def _keep(self) -> None:
+        engine = self.run.engine
+        try:
+            state = snapshot.dump(engine.state(background=False), modules(engine))
+        except RunError as error:
+            raise MinibrainsError(f"this run cannot be rewound: {error}") from error
+        self._keyframes.append(_Keyframe(self.tick, self._following, self._recorded, state))
+        self._size += len(state)
+        if self._size > KEYFRAMES_LIMIT:
+            self._spacing *= 2
+            self._keyframes = self._keyframes[::2]
+            self._size = sum(len(frame.state) for frame in self._keyframes)
+
+    def _restore(self, frame: _Keyframe) -> None:
+        """Bring the run to a keyframe, with the graph that was played then."""
+        engine = self.run.engine
+        if frame.recorded is not self._recorded:
+            self._switch(frame.recorded)
+        engine.load_state(snapshot.load(frame.state, modules(engine)))
+        engine.context.decimation = decimation_at(self._events[: frame.following], frame.tick)
+        self._following = frame.following
+        self._player.begin(engine)
+
+
+def _mark_of(event: Event) -> Mark | None:
+    """Return the mark of an event of the tape; None if it has none."""
+    if event.kind == "edit":
+        return Mark(event.tick, "edit", "", "the graph was changed")
+    if event.kind == "failed":
+        return Mark(event.tick, "exception", event.node, str(event.value))
+    if event.kind == "result":
+        return Mark(event.tick, "decision", event.node, "a result arrived")
+    if event.kind == "episode" and "ended" in event.value:
+        return _end_of_episode(event)
+    return None
+
+
+def _end_of_episode(event: Event) -> Mark:
+    about = event.value
+    kind: MarkKind = "exception" if about["ended"] == "failed" else "episode"
+    words = [f"game {about['index'] + 1} ended: {about['ended']}"]
+    won = about["report"].get("won")
+    if won is not None:
+        words.append("won" if won else "lost")
+    return Mark(event.tick, kind, "", ", ".join(words))

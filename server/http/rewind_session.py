@@ -1,0 +1,94 @@
+"""A recorded run in a worker: played from its tape, to whatever tick a page asks for."""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from typing import Any
+
+from minibrains.errors import MinibrainsError, as_error, faults_of, sentence, shorten
+from minibrains.graph.registry import Registry
+from minibrains.run.rewind import Rewind
+from minibrains.tape.recording import read_events
+from server.http.run_controller import RunController
+from server.http.run_reporter import RunReporter, Send
+from server.http.worker_protocol import Outcome, RewindRequest, WorkerCommand
+
+
+class RewindSession:
+    """One recorded run in this worker, from its request to its outcome. Pages watch it like any
+    other run that is paused.
+    """
+
+    def __init__(self, request: RewindRequest, registry: Registry, send: Send) -> None:
+        wake = threading.Event()
+        self.controller = RunController(wake)
+        self.server_is_gone = False
+        self._request = request
+        self._registry = registry
+        self._send = send
+        self._reporter = RunReporter(request, self.controller, wake, send)
+        self._read = threading.Event()
+        """Set once the whole tape was played, or cannot be."""
+        self._timeline: dict[str, Any] = {}
+
+    def play(self) -> Outcome:
+        """Play the whole tape once, then to every tick that is asked for, until it is stopped."""
+        request = self._request
+        try:
+            events, cut = read_events(request.tape)
+            if cut:
+                self._reporter.say(cut)
+            added = events[0].value["workflow"]["nodes"].keys() - request.nodes
+            with Rewind(events, self._registry, request.models, added) as rewind:
+                self._play(rewind)
+        except Exception as error:
+            summary = {**as_error(error), "state": "failed"}
+            self._timeline = {"error": sentence(error), "faults": faults_of(error)}
+            trace = tuple(map(shorten, traceback.format_exception(error)))
+            return Outcome("failed", summary, None, trace, type(error).__name__)
+        finally:
+            self._read.set()
+            self._reporter.close()
+        return Outcome("stopped", {"state": "stopped"})
+
+    def _play(self, rewind: Rewind) -> None:
+        run, controller = rewind.run, self.controller
+        controller.before_open(run)
+        for _ in rewind.scan():
+            controller.between_ticks(run)
+        self._timeline = {
+            "last": rewind.last,
+            "difference": rewind.difference,
+            "marks": [mark._asdict() for mark in rewind.marks],
+        }
+        self._read.set()
+        controller.pause(True)
+        due = 0.0
+        while True:
+            controller.between_ticks(run)
+            if run.stopping:
+                return
+            target, controller.target = controller.target, None
+            if target is not None:
+                rewind.go_to(target)
+            elif rewind.tick == rewind.last:
+                controller.pause(True)
+            else:
+                rewind.go_to(rewind.tick + 1)
+                due = max(due + 1 / (run.engine.frame_rate or 60), time.perf_counter())
+                time.sleep(max(0.0, due - time.perf_counter()))
+
+    def receive(self, node: str, value: Any) -> None:
+        """Ignore what pages send to a node: the inputs come from the tape."""
+
+    def answer(self, command: WorkerCommand, number: int, *content: Any) -> None:
+        """Send the timeline once it is known; refuse everything else that is asked for."""
+        if command == "timeline":
+            self._read.wait()
+            answer = self._timeline
+        else:
+            error = MinibrainsError("a recorded run cannot be changed; run its workflow instead")
+            answer = {"error": str(error), "faults": faults_of(error)}
+        self._send("answer", (number, answer))

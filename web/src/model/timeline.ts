@@ -1,0 +1,48 @@
+/** The marks of a recorded run: which of them comes next, and what is said at a tick. */
+
+import type { Mark } from "../api";
+
+/** The kinds of marks, or all of them, in the words of the page. */
+export const KINDS = {
+  all: "any mark",
+  reward: "rewards",
+  decision: "decisions",
+  edit: "changes of the graph",
+  exception: "failures",
+  episode: "ends of games",
+} as const;
+
+export type Kind = keyof typeof KINDS;
+
+/** Return the marks of a kind. */
+export const ofKind = (marks: readonly Mark[], kind: Kind): readonly Mark[] =>
+  kind === "all" ? marks : marks.filter((mark) => mark.kind === kind);
+
+/** Return the tick of the next mark after a tick, or of the one before it; null if there is none. */
+export function nextMark(marks: readonly Mark[], tick: number, by: 1 | -1): number | null {
+  const ticks = marks.map((mark) => mark.tick);
+  const found = by === 1 ? ticks.find((at) => at > tick) : ticks.findLast((at) => at < tick);
+  return found ?? null;
+}
+
+/** Return the tick of the mark that is nearest to a tick, within a distance; otherwise that tick. */
+export function nearestMark(marks: readonly Mark[], tick: number, within: number): number {
+  let best = tick;
+  let distance = within;
+  for (const mark of marks) {
+    if (Math.abs(mark.tick - tick) > distance) continue;
+    best = mark.tick;
+    distance = Math.abs(mark.tick - tick);
+  }
+  return best;
+}
+
+/** Return what the marks of a tick say. */
+export function textAt(marks: readonly Mark[], tick: number): string {
+  return marks
+    .filter((mark) => mark.tick === tick)
+    .map(({ kind, node, text }) =>
+      kind === "reward" ? `reward ${text}` : `${node} ${text}`.trim(),
+    )
+    .join("; ");
+}
