@@ -93,6 +93,8 @@ class PolicyDoctor(Register, category="learning", terminal="finished"):
         return self.now
 
     def latch(self) -> None:
+        if self.now.finished:
+            return
         spec = RunSpec(
             self.workflow,
             episodes=self.episodes or MOST_EPISODES,

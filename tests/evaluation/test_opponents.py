@@ -72,21 +72,20 @@ def test_a_file_names_opponents_for_one_table(
     # the same seed gives the same numbers, wherever the files are
     again = tmp_path / "again"
     again.mkdir()
-    for file in (opponents, tmp_path / "mine.json", tmp_path / "copy.safetensors"):
-        shutil.copy(file, again)
-    moved = json.loads(opponents.read_text())
-    moved["own brain"] = {
+    for name in ("mine.json", "copy.safetensors"):
+        shutil.copy(tmp_path / name, again)
+    moved = {
         "workflow": str(again / "mine.json"),
         "brains": {"fighter": str(again / "copy.safetensors")},
     }
-    (again / "opponents.json").write_text(json.dumps(moved))
+    (again / "opponents.json").write_text(json.dumps({"own brain": moved}))
     done = minibrains(*arguments, "--opponents", "again/opponents.json", "--out", "again")
     assert done.returncode == 0, done.stderr
     repeated = json.loads(done.stdout)
-    assert repeated["table"] == result["table"]
-    for file in result["files"]["episodes"]:
-        here, there = tmp_path / file, again / "episodes" / Path(file).name
-        assert there.read_bytes() == here.read_bytes()
+    assert repeated["table"]["own brain"] == result["table"]["own brain"]
+    (file,) = repeated["files"]["episodes"]
+    here = tmp_path / "evaluations/episodes" / Path(file).name
+    assert (tmp_path / file).read_bytes() == here.read_bytes()
 
 
 @pytest.mark.slow

@@ -681,7 +681,7 @@ def _write_play(folder: Path, **widgets: Mapping[str, Any]) -> Path:
 
 @pytest.mark.parametrize("names", [ACTIONS, ("wait", "punch", "kick")])
 def test_play_refuses_another_action_table(
-    tmp_path: Path, minibrains_process: Command, names: tuple[str, ...]
+    tmp_path: Path, minibrains: Command, names: tuple[str, ...]
 ) -> None:
     write_fights(4)
     _train(clone(epochs=1), tmp_path)
@@ -694,7 +694,7 @@ def test_play_refuses_another_action_table(
     table.save(tmp_path / "table.safetensors", title="Three actions", made_by="a test")
 
     path = _write_play(tmp_path)
-    done = minibrains_process("run", path)
+    done = minibrains("run", path)
     assert (done.returncode == 0) == (names == ACTIONS), done.stderr
     if names != ACTIONS:
         expected = "head was trained for other actions: action 1 is 'kick' there, and 'punch' here"
@@ -702,14 +702,14 @@ def test_play_refuses_another_action_table(
 
 
 def test_play_refuses_to_show_something_else_than_the_training_did(
-    tmp_path: Path, minibrains_process: Command
+    tmp_path: Path, minibrains: Command
 ) -> None:
     write_fights(4)
     _train(clone(epochs=1), tmp_path)
     TABLE.save(tmp_path / "table.safetensors", title="Three actions", made_by="a test")
 
     path = _write_play(tmp_path, masks={"turn": False}, box={"top": 8})
-    done = minibrains_process("run", path)
+    done = minibrains("run", path)
     assert done.returncode == 2
     assert (
         "head was trained to see something else: FighterMask.turn is False, and was True; "

@@ -1,10 +1,12 @@
-"""Every shipped node passes the conformance test;
+"""Every shipped node passes the conformance test, and its state fits into a snapshot;
 a node that is not in tests/support/node_cases.py fails here.
 """
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ import pytest
 from minibrains import Frames, Node
 from minibrains.graph.catalog import node_types
 from minibrains.node_schema import Input, Output
+from minibrains.tape.snapshot import dump, load
 from minibrains.testing import ScratchHost, check_node
 from tests.support.node_cases import CASES, LINKED
 
@@ -36,11 +39,25 @@ def test_says_where_it_belongs_and_what_its_sockets_are(name: str) -> None:
 @pytest.mark.usefixtures("tried_here")
 @pytest.mark.parametrize("name", CASES)
 def test_conforms(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The conformance test goes back to the state of every tick, which here passes through a
+    snapshot before it is pickled.
+    """
     monkeypatch.setenv("MINIBRAINS_HOME", str(tmp_path / "home"))
     make, ticks = CASES[name]
+    node = make()
+    modules = {type(node).__module__}
+    saved: list[bytes] = []
+
+    def dumps(state: Any) -> bytes:
+        saved.append(dump(state, modules))
+        return pickle.dumps(load(saved[-1], modules))
+
+    monkeypatch.setattr(
+        "minibrains.testing.pickle", SimpleNamespace(dumps=dumps, loads=pickle.loads)
+    )
     host = ScratchHost(tmp_path, "part", frame_rate=59.92, linked=LINKED.get(name, {}))
-    results = check_node(make(), *ticks, host=host)
-    assert len(results) == len(ticks)
+    results = check_node(node, *ticks, host=host)
+    assert len(results) == len(saved) == len(ticks)
 
 
 class _Writer(Node):

@@ -55,6 +55,11 @@ def make(walk: str, **settings: Any) -> TrainPPO:
     return TrainPPO(**{**usual, **settings})
 
 
+SHORT: dict[str, Any] = {"steps": 24, "batch": 24, "decisions": 4 * 24 * 8}
+"""Settings with which each update has one episode of each game, for tests in which nothing need be
+learned."""
+
+
 def train(
     node: TrainPPO, tmp_path: Path, updates: int = 1000, host: ScratchHost | None = None
 ) -> ScratchHost:
@@ -115,7 +120,7 @@ def test_it_learns_to_walk_to_the_right(walk: str, home: Path, tmp_path: Path) -
     assert VectorPolicyBrain.load(path).actions == 44
 
 
-MIDWAY: dict[str, Any] = {"steps": 90, "batch": 90, "decisions": 4 * 90 * 8}
+MIDWAY: dict[str, Any] = {"steps": 30, "batch": 30, "decisions": 4 * 30 * 8}
 """Settings with which updates end in the middle of episodes, which have 24 decisions."""
 
 
@@ -151,7 +156,7 @@ def test_a_training_that_was_killed_goes_on_from_the_last_checkpoint(
     assert killed.said[0] == "the training killed goes on after update 2"
     assert trained_weights(killed) == trained_weights(whole)
     monitor = load_results(str(home / "training/killed"))
-    assert len(monitor) == 4 * 90 * 8 // 24
+    assert len(monitor) == 4 * 30 * 8 // 24
     breakdowns: list[str] = []
     for name in ("whole", "killed"):
         breakdowns.append((home / "training" / name / "reward_breakdown.csv").read_text())
@@ -175,7 +180,7 @@ def test_it_stays_near_the_policy_that_it_began_with(walk: str, home: Path, tmp_
 
 
 def test_only_the_critic_learns_at_first(walk: str, home: Path, tmp_path: Path) -> None:
-    train(make(walk, critic_first=2, checkpoint=1), tmp_path, updates=3)
+    train(make(walk, critic_first=2, checkpoint=1, **SHORT), tmp_path, updates=3)
     folder = home / "training/walker"
     brains = [
         VectorPolicyBrain.load(folder / f"update-{update:06d}/head.safetensors")
@@ -186,16 +191,18 @@ def test_only_the_critic_learns_at_first(walk: str, home: Path, tmp_path: Path) 
     assert not np.array_equal(weights[1], weights[2])
 
 
-def test_a_curriculum_goes_on_and_is_remembered(walk: str, home: Path, tmp_path: Path) -> None:
+def test_a_curriculum_goes_on_and_is_remembered(home: Path, tmp_path: Path) -> None:
+    walk = write_walk(tmp_path, ticks=60)
     stages = (("Level1.*",), ("Level1.Kaze*",), ("Level1.KazeVsKaze",))
     # any share of wins is enough: 16 episodes in each update, and 100 in a stage
     settings: dict[str, Any] = {
+        **SHORT,
         "stages": stages,
         "rise": 0.0,
         "fall": 0.0,
         "epochs": 1,
         "checkpoint": 1,
-        "decisions": 4 * 96 * 15,
+        "decisions": 4 * 24 * 15,
     }
 
     host = train(make(walk, **settings), tmp_path, updates=8)
@@ -217,7 +224,7 @@ def test_old_checkpoints_are_removed_but_milestones_last_longer(
 
 
 def test_brains_are_kept_only_if_they_are_better(walk: str, home: Path, tmp_path: Path) -> None:
-    train(make(walk, checkpoint=1, save="better"), tmp_path)
+    train(make(walk, checkpoint=1, save="better", **SHORT), tmp_path)
     rewards = table(home)["reward"]
     better = [update for update in range(8) if rewards[update] >= np.nanmax(rewards[: update + 1])]
     kept = sorted((home / "training/walker").glob("update-*"))
@@ -226,7 +233,7 @@ def test_brains_are_kept_only_if_they_are_better(walk: str, home: Path, tmp_path
 
 def test_a_loss_that_is_no_number_ends_it(walk: str, tmp_path: Path) -> None:
     with pytest.raises(MinibrainsError, match=r"the loss of update 1 is no number"):
-        train(make(walk, rate=1e30), tmp_path)
+        train(make(walk, rate=1e30, **SHORT), tmp_path)
 
 
 def test_settings_that_make_no_update_are_refused(walk: str) -> None:
@@ -247,10 +254,10 @@ EVALUATED: dict[str, Any] = {
 
 
 def test_an_evaluation_plays_the_episodes_of_a_run(walk: str, home: Path, tmp_path: Path) -> None:
-    train(make(walk, seed=5, **EVALUATED), tmp_path, updates=4)
+    train(make(walk, seed=5, **SHORT, **EVALUATED), tmp_path, updates=4)
     evaluations = table(home, file="evaluations.csv")
     assert evaluations["update"].tolist() == [2, 4]
-    assert evaluations["decisions"].tolist() == [2 * 4 * 96, 4 * 4 * 96]
+    assert evaluations["decisions"].tolist() == [2 * 4 * 24, 4 * 4 * 24]
 
     for update, reward in zip((2, 4), evaluations["reward"], strict=True):
         spec = RunSpec(
@@ -266,7 +273,7 @@ def test_an_evaluation_plays_the_episodes_of_a_run(walk: str, home: Path, tmp_pa
 
 
 def test_a_training_is_the_same_with_evaluations(walk: str, home: Path, tmp_path: Path) -> None:
-    few = {"decisions": 4 * 90 * 4, "steps": 90, "batch": 90}
+    few = {**MIDWAY, "decisions": 4 * 30 * 4}
     without = train(make(walk, name="without", **few), tmp_path)
     evaluated = train(make(walk, name="evaluated", **few, **EVALUATED), tmp_path)
     assert trained_weights(evaluated) == trained_weights(without)
@@ -275,7 +282,7 @@ def test_a_training_is_the_same_with_evaluations(walk: str, home: Path, tmp_path
 
 
 def test_the_best_evaluation_is_the_result(walk: str, home: Path, tmp_path: Path) -> None:
-    settings = {"save": "better", "checkpoint": 1, "rate": 0.05, **EVALUATED}
+    settings = {"save": "better", "checkpoint": 1, "rate": 0.05, **SHORT, **EVALUATED}
     host = train(make(walk, **settings), tmp_path)
     rewards = table(home, file="evaluations.csv")["reward"]
     best = int(rewards.argmax()) + 1
@@ -290,15 +297,15 @@ def test_the_best_evaluation_is_the_result(walk: str, home: Path, tmp_path: Path
     assert trained_weights(host) == {name: array.tolist() for name, array in wanted.tensors.items()}
     metrics = json.loads(read_header(Path(host.facts["policy"])).metadata["metrics"])
     assert metrics["evaluation_reward"] == pytest.approx(rewards.max(), abs=1e-6)
-    assert metrics["decisions"] == best * 4 * 96
+    assert metrics["decisions"] == best * 4 * 24
 
 
 def test_it_ends_when_evaluations_get_no_better(walk: str, home: Path, tmp_path: Path) -> None:
-    settings = {"rate": 1e-12, "checkpoint": 1, "epochs": 1, "stop_after": 2, **EVALUATED}
-    host = train(make(walk, **settings), tmp_path)
-    assert table(home)["decisions"].tolist() == [4 * 96, 2 * 4 * 96, 3 * 4 * 96]
+    settings = {"rate": 1e-12, "checkpoint": 1, "epochs": 1, "stop_after": 2}
+    host = train(make(walk, **settings, **SHORT, **EVALUATED), tmp_path)
+    assert table(home)["decisions"].tolist() == [4 * 24, 2 * 4 * 24, 3 * 4 * 24]
     assert host.said[0] == (
-        "stopped after update 3: 2 evaluations were no better than that of 384 decisions"
+        "stopped after update 3: 2 evaluations were no better than that of 96 decisions"
     )
     assert Path(host.facts["policy"]).exists()
 
@@ -313,7 +320,7 @@ class StoppedHost(ScratchHost):
 def test_an_evaluation_that_was_stopped_is_made_up_for(
     walk: str, home: Path, tmp_path: Path
 ) -> None:
-    settings: dict[str, Any] = {"epochs": 1, "decisions": 4 * 96 * 4, **EVALUATED}
+    settings: dict[str, Any] = {**SHORT, "epochs": 1, "decisions": 4 * 24 * 4, **EVALUATED}
     train(make(walk, name="whole", **settings), tmp_path)
 
     node = make(walk, name="parts", **settings)
@@ -472,9 +479,9 @@ def test_a_disk_that_refuses_a_checkpoint_loses_nothing(
     with pytest.raises(
         MinibrainsError, match=r"cannot be written: .*; the last checkpoint is good"
     ):
-        train(make(walk), tmp_path)
+        train(make(walk, **SHORT), tmp_path)
     blocked.unlink()
-    host = train(make(walk), tmp_path)
+    host = train(make(walk, **SHORT), tmp_path)
     assert host.said[0] == "the training walker goes on after update 2"
 
 
@@ -482,20 +489,20 @@ def test_a_disk_that_refuses_a_checkpoint_loses_nothing(
 
 
 def test_another_training_of_the_same_name_is_refused(walk: str, tmp_path: Path) -> None:
-    train(make(walk), tmp_path, updates=2)
+    train(make(walk, **SHORT), tmp_path, updates=2)
     with pytest.raises(
         MinibrainsError,
         match=r"the training was begun with rate 0\.003, not 0\.001; choose another name",
     ):
-        train(make(walk, rate=1e-3), tmp_path, updates=1)
+        train(make(walk, rate=1e-3, **SHORT), tmp_path, updates=1)
 
 
 def test_a_damaged_checkpoint_is_refused(walk: str, home: Path, tmp_path: Path) -> None:
-    train(make(walk), tmp_path, updates=2)
+    train(make(walk, **SHORT), tmp_path, updates=2)
     file = home / "training/walker/training.safetensors"
     file.write_bytes(file.read_bytes()[:1000])
     with pytest.raises(MinibrainsError, match=r"training\.safetensors cannot be read"):
-        train(make(walk), tmp_path, updates=1)
+        train(make(walk, **SHORT), tmp_path, updates=1)
 
 
 def test_nodes_without_a_network_are_refused(walk: str, tmp_path: Path) -> None:

@@ -36,16 +36,16 @@ def test_an_error_in_odd_words_leaves_a_summary_and_a_traceback(
 
 
 def test_a_run_that_goes_on_says_why_in_words_that_can_be_printed(
-    minibrains_process: Command, tmp_path: Path
+    minibrains: Command, tmp_path: Path
 ) -> None:
-    done = _run(minibrains_process, tmp_path, on_error="hold", panics=True)
+    done = _run(minibrains, tmp_path, on_error="hold", panics=True)
     assert done.returncode == 0
     assert f"odd failed 1 times, and the run went on: Panic: {SAID}" in done.stdout
     assert "\x1b" not in done.stderr + done.stdout
 
 
 def test_control_characters_in_names_do_not_reach_the_terminal(
-    minibrains_process: Command, tmp_path: Path
+    minibrains: Command, tmp_path: Path
 ) -> None:
     nodes = {
         "x\x1b[31m": {"type": "Log@1"},
@@ -53,7 +53,7 @@ def test_control_characters_in_names_do_not_reach_the_terminal(
     }
     (tmp_path / "odd.json").write_text(json.dumps({"minibrains": 1, "nodes": nodes}))
     for command in ("check", "run"):
-        done = minibrains_process(command, "./odd.json")
+        done = minibrains(command, "./odd.json")
         assert done.returncode == 2
         assert r"x\x1b[31m" in done.stderr
         assert not set(done.stderr + done.stdout) & {"\x1b", "\x9b", "\x07", "\u202e"}

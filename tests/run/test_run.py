@@ -347,7 +347,7 @@ def test_a_wrong_command_line_is_exit_2(minibrains: Any, arguments: list[str], w
 
 
 def test_a_brain_that_was_dropped_into_the_editor_is_found_by_every_command(
-    tmp_path: Path, minibrains_process: Callable[..., Any]
+    tmp_path: Path, minibrains: Callable[..., Any]
 ) -> None:
     models = tmp_path / "home" / "models"
     models.mkdir(parents=True)
@@ -365,7 +365,7 @@ def test_a_brain_that_was_dropped_into_the_editor_is_found_by_every_command(
         ["check", "mine.json"],
         ["brain", "dropped.safetensors"],
     ):
-        done = minibrains_process(*command)
+        done = minibrains(*command)
         assert done.returncode == 0, done.stderr
 
 

@@ -159,7 +159,8 @@ def _ppo() -> Node:
         reward="reward.number",
         environments=2,
         decisions=10_000,
-        steps=32,
+        steps=8,
+        batch=16,
         epochs=1,
     )
 
@@ -169,7 +170,7 @@ def _doctor() -> Node:
     $MINIBRAINS_HOME.
     """
     home().mkdir(parents=True, exist_ok=True)
-    return policy_doctor.PolicyDoctor(workflow=walking.write_walk(home()), episodes=1)
+    return policy_doctor.PolicyDoctor(workflow=walking.write_walk(home()), episodes=1, ticks=60)
 
 
 def _reader() -> Node:
@@ -469,7 +470,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         _ticks(frame=[*FRAMES, GREY[0][:, :, 0], FRAMES[1].transpose(2, 0, 1)]),
     ),
     "TrainLoRA": (_train_lora, [{}] * 2),
-    "TrainPPO": (_ppo, [{}] * 3),
+    "TrainPPO": (_ppo, [{}] * 2),
     "TrainVLM": (_train_vlm, [{}] * 2),
     "Variable": (
         lambda: flow.Variable(name="lives"),

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 
-def write_walk(folder: Path) -> str:
-    """Write the workflow into a folder; return its file."""
+def write_walk(folder: Path, ticks: int = 240) -> str:
+    """Write the workflow, with episodes of so many ticks, into a folder; return its file."""
     nodes: dict[str, Any] = {
         "console": {
             "type": "NativeDuel@1",
@@ -50,5 +50,5 @@ def write_walk(folder: Path) -> str:
         },
     }
     file = folder / "walk.json"
-    file.write_text(json.dumps({"minibrains": 1, "run": {"ticks": 240}, "nodes": nodes}))
+    file.write_text(json.dumps({"minibrains": 1, "run": {"ticks": ticks}, "nodes": nodes}))
     return str(file)

@@ -1,4 +1,7 @@
-"""Snapshots: the state of every shipped node comes back, and a hostile one runs nothing."""
+"""Snapshots: what is saved comes back, and a hostile one runs nothing.
+
+tests/nodes/test_conform.py brings back the state of every shipped node.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,6 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,10 +27,8 @@ from minibrains.codec import pack
 from minibrains.loading import BrainRef
 from minibrains.tape import snapshot
 from minibrains.tape.snapshot import dump, load
-from minibrains.testing import ScratchHost, check_node
 from nodes.fighting import fighters, styles
 from nodes.language.lora import Adapter
-from tests.support.node_cases import CASES, LINKED
 
 MODULES = {__name__, "nodes.fighting.fighters"}
 
@@ -107,32 +107,6 @@ def snapshot_of(*steps: Any) -> bytes:
     """A snapshot of these steps, whose state is the object that was made last."""
     made = sum(step[0] != "fill" for step in steps)
     return wrap(pack([*map(list, steps), ["state", [made - 1]]]))
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_the_state_of_every_node_comes_back(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The conformance test, which goes back to the state of every tick,
-    with snapshots in the place of pickle.
-    """
-    monkeypatch.setenv("MINIBRAINS_HOME", str(tmp_path / "home"))
-    make, ticks = CASES[name]
-    node = make()
-    modules = {type(node).__module__}
-    saved: list[bytes] = []
-
-    def dumps(state: Any) -> bytes:
-        saved.append(dump(state, modules))
-        return saved[-1]
-
-    monkeypatch.setattr(
-        "minibrains.testing.pickle",
-        SimpleNamespace(dumps=dumps, loads=lambda data: load(data, modules)),
-    )
-    host = ScratchHost(tmp_path, "part", frame_rate=59.92, linked=LINKED.get(name, {}))
-    check_node(node, *ticks, host=host)
-    assert len(saved) == len(ticks)
 
 
 def test_an_adapter_on_its_link_comes_back() -> None:
