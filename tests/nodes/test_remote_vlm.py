@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import socket
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from transformers.utils.import_utils import is_serve_available
 
 from minibrains import ABSENT, MinibrainsError
 from minibrains.files import bundled_dir
 from minibrains.testing import ScratchHost, opened
 from nodes.language import chat_endpoint
 from nodes.language.chat_endpoint import LARGEST_REPLY, EndpointError
+from nodes.language.pretrained import VLMBrain
 from nodes.language.remote import FAILURES, PAUSE, RemoteVLM
-from nodes.language.vlm import Answer
+from nodes.language.vlm import Answer, LLMStrategist
+from tests.support import tiny_families
 from tests.support.chat_server import (
     ChatServer,
     Fault,
@@ -169,6 +176,57 @@ def test_a_server_that_keeps_failing_is_left_alone_for_a_while(
         with pytest.raises(EndpointError, match="status 400"):
             node.tick("kick?", IMAGE)
         assert node.tick("kick?", IMAGE).text, "one failure among answers is nothing"
+
+
+# -- transformers' own server ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def transformers_serve(tmp_path: Path) -> Iterator[str]:
+    """The address of `transformers serve`, which finds models in folders."""
+    code = "from transformers.cli.transformers import main; main()"
+    command = [sys.executable, "-c", code, "serve", "--host", "127.0.0.1", "--port", "0"]
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "hf")}
+    with subprocess.Popen(
+        [*command, "--device", "cpu"], env=environment, stderr=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stderr is not None
+        found = None
+        for line in server.stderr:
+            found = re.search(r"running on (http://127\.0\.0\.1:\d+)", line)
+            if found:
+                break
+        assert found, "it does not start"
+        yield f"{found[1]}/v1"
+        server.terminate()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("tried_here")
+@pytest.mark.skipif(not is_serve_available(), reason="needs transformers[serving]")
+def test_transformers_serve_answers_as_the_model_does_here(
+    transformers_serve: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINIBRAINS_HOME", str(tmp_path / "home"))
+    tiny_families.save_qwen3(tmp_path / "qwen3")
+    brain = VLMBrain.of_folder(tmp_path / "qwen3")
+    brain.save(tmp_path / "qwen3.safetensors", title="t", made_by="test")
+    local = LLMStrategist(brain=VLMBrain.load(tmp_path / "qwen3.safetensors"), most=8)
+    with opened(local):
+        expected = local.tick("kick?", [])
+    node = RemoteVLM(
+        endpoint=transformers_serve, model=str(tmp_path / "qwen3"), most=8, seconds=300.0
+    )
+    with opened(node):
+        assert node.tick("kick?", None) == expected
+    tiny_families.save_idefics3(tmp_path / "idefics3")
+    node = RemoteVLM(
+        endpoint=transformers_serve, model=str(tmp_path / "idefics3"), most=8, seconds=300.0
+    )
+    with opened(node):
+        seen = node.tick("kick?", IMAGE)
+        blind = node.tick("kick?", None)
+    assert seen.tokens > blind.tokens > 0
 
 
 # -- keys and addresses ----------------------------------------------------------------------------
