@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 from collections.abc import Callable, Mapping
@@ -14,6 +15,9 @@ from hypothesis import settings
 
 from minibrains.errors import MinibrainsError
 from minibrains.process import trial
+
+# several tests run at once, and threads of torch that wait for a core keep another one busy
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # how long an example takes says more about the machine than about the code
 settings.register_profile("without deadlines", deadline=None)

@@ -20,12 +20,18 @@ CLONING = read_scripts("cloning.md")
 SCRIPTS = {**ENVIRONMENT, **PLAYING}
 
 
+def run_script(name: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a script in a folder."""
+    command = [sys.executable, "-W", "ignore", name]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+
+
 @pytest.mark.parametrize(
     "name",
     [
         "look.py",
-        pytest.param("several.py", marks=pytest.mark.slow),
-        pytest.param("with_sb3.py", marks=pytest.mark.slow),
+        "several.py",
+        "with_sb3.py",
         pytest.param("with_sac.py", marks=pytest.mark.slow),
         pytest.param("remember.py", marks=pytest.mark.slow),
         "own_loop.py",
@@ -35,9 +41,7 @@ def test_a_script_of_a_page(name: str, tmp_path: Path, monkeypatch: pytest.Monke
     text, printed = SCRIPTS[name]
     (tmp_path / name).write_text(text)
     monkeypatch.setenv("MINIBRAINS_HOME", str(tmp_path / "home"))
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", name], cwd=tmp_path, capture_output=True, text=True
-    )
+    done = run_script(name, tmp_path)
     assert done.returncode == 0, done.stderr
     if done.stdout:
         assert done.stdout == printed
@@ -53,9 +57,7 @@ def test_a_script_of_the_page_on_pictures(name: str, tmp_path: Path) -> None:
     text = text.replace("duel_vector", "airstriker_pixels")
     text = text.replace('widgets={"console.states": ["Level1.KazeVsBron"]}, ', "")
     (tmp_path / name).write_text(text)
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", name], cwd=tmp_path, capture_output=True, text=True
-    )
+    done = run_script(name, tmp_path)
     assert done.returncode == 0, done.stderr
     if name == "own_loop.py":
         assert PolicyHeadBrain.load(tmp_path / "mine.safetensors").actions == 6
