@@ -1,8 +1,8 @@
 """Make the save states and splits.json for the current ROM: `make states`.
 
 The teacher plays whole games. A state is saved at the title, at each step of the main quest and of
-the side quests, in each area after each step, and at random moments; where the hero is and how far the main quest has come
-decide to which part a state belongs (splits.py).
+the side quests, in each area after each step, and at random moments; where the hero is and how far
+the main quest has come decide to which part a state belongs (splits.py).
 """
 
 from __future__ import annotations

@@ -205,11 +205,12 @@ class Explorer(Rule):
     def go_on(self, cartridge: Cartridge, world: WorldState) -> bool:
         """Take a step in this area; return False if there is nothing left to do in it."""
         blocked = world.blocked()
+        exits = world.exits()
         targets: set[Position] = set()
         for x in range(COLUMNS):
             for y in range(ROWS):
                 is_new = (world.area, (x, y)) not in self.seen
-                if is_new and not blocked[y] >> x & 1 and (x, y) not in world.exits():
+                if is_new and not blocked[y] >> x & 1 and (x, y) not in exits:
                     targets.add((x, y))
         direction = find_path(world, targets, stop_beside=False)
         if direction:
