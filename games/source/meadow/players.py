@@ -176,7 +176,7 @@ class Explorer(Rule):
     area beyond that it has entered least often.
     """
 
-    PATIENCE = 400
+    MOST_STEPS = 400
     """Steps in an area after which it leaves, wherever it has been."""
 
     def __init__(self, seed: int, options: str) -> None:
@@ -199,7 +199,7 @@ class Explorer(Rule):
             self.beyond.sort(key=self.entered.__getitem__)
         self.steps += 1
         self.seen.add((world.area, world.here))
-        if self.steps > self.PATIENCE or not self.go_on(cartridge, world):
+        if self.steps > self.MOST_STEPS or not self.go_on(cartridge, world):
             self.leave(cartridge, world)
 
     def go_on(self, cartridge: Cartridge, world: WorldState) -> bool:
@@ -240,7 +240,7 @@ class Talker(Explorer):
         order: "nearest" or "random": what it talks to next, of what it has talked to least.
     """
 
-    PATIENCE = 600
+    MOST_STEPS = 600
 
     def __init__(self, seed: int, options: str, rounds: int, order: str) -> None:
         super().__init__(seed, options)
