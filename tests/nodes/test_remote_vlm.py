@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from transformers.utils.import_utils import is_serve_available
 
 from minibrains import ABSENT, MinibrainsError
 from minibrains.files import bundled_dir
@@ -203,7 +202,6 @@ def transformers_serve(tmp_path: Path) -> Iterator[str]:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("tried_here")
-@pytest.mark.skipif(not is_serve_available(), reason="needs transformers[serving]")
 def test_transformers_serve_answers_as_the_model_does_here(
     transformers_serve: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,8 +1,8 @@
 """Make the save states and splits.json for the current ROM: `make states`.
 
 The teacher plays whole games. A state is saved at the title, at each step of the main quest and of
-the side quests, and at random moments; where the hero is and how far the main quest has come
-decide to which part a state belongs (splits.py).
+the side quests, in each area after each step, and at random moments; where the hero is and how far
+the main quest has come decide to which part a state belongs (splits.py).
 """
 
 from __future__ import annotations
@@ -99,6 +99,28 @@ def side_game(maker: Maker, seed: int) -> None:
     raise RuntimeError(f"the teacher did not complete the game of seed {seed}")
 
 
+def area_game(maker: Maker, seed: int) -> None:
+    """Play a game with all side quests to its end, and save where the hero first walks in each
+    area after each step of the main quest.
+    """
+    maker.begin(seed, side_quests=True)
+    saved: set[tuple[int, int]] = set()
+    before = (-1, -1)
+    walked = 0
+    for _ in range(LONGEST_GAME):
+        if maker.cartridge.get("won"):
+            return
+        place = (maker.cartridge.get("area"), maker.cartridge.get("step"))
+        is_walking = maker.cartridge.get("mode") == WALK and place == before
+        walked = walked + 1 if is_walking else 0
+        before = place
+        if walked == SETTLED and place not in saved:
+            saved.add(place)
+            maker.save_here("Area")
+        maker.play()
+    raise RuntimeError(f"the teacher did not complete the game of seed {seed}")
+
+
 def random_moment(maker: Maker, number: int, rng: random.Random) -> None:
     """Save a random moment of a game, at which the hero can walk."""
     maker.begin(rng.randrange(1, 2**32), side_quests=number % 2 == 1)
@@ -121,6 +143,7 @@ def main() -> None:
     for seed in range(1, WHOLE_GAMES + 1):
         whole_game(maker, seed)
     side_game(maker, WHOLE_GAMES + 1)
+    area_game(maker, WHOLE_GAMES + 2)
     rng = random.Random(2026)
     for number in range(RANDOM_STATES):
         random_moment(maker, number, rng)

@@ -176,7 +176,7 @@ class Explorer(Rule):
     area beyond that it has entered least often.
     """
 
-    TIMEOUT = 400
+    MOST_STEPS = 400
     """Steps in an area after which it leaves, wherever it has been."""
 
     def __init__(self, seed: int, options: str) -> None:
@@ -199,17 +199,18 @@ class Explorer(Rule):
             self.beyond.sort(key=self.entered.__getitem__)
         self.steps += 1
         self.seen.add((world.area, world.here))
-        if self.steps > self.TIMEOUT or not self.go_on(cartridge, world):
+        if self.steps > self.MOST_STEPS or not self.go_on(cartridge, world):
             self.leave(cartridge, world)
 
     def go_on(self, cartridge: Cartridge, world: WorldState) -> bool:
         """Take a step in this area; return False if there is nothing left to do in it."""
         blocked = world.blocked()
+        exits = world.exits()
         targets: set[Position] = set()
         for x in range(COLUMNS):
             for y in range(ROWS):
                 is_new = (world.area, (x, y)) not in self.seen
-                if is_new and not blocked[y] >> x & 1 and (x, y) not in world.exits():
+                if is_new and not blocked[y] >> x & 1 and (x, y) not in exits:
                     targets.add((x, y))
         direction = find_path(world, targets, stop_beside=False)
         if direction:
@@ -239,7 +240,7 @@ class Talker(Explorer):
         order: "nearest" or "random": what it talks to next, of what it has talked to least.
     """
 
-    TIMEOUT = 600
+    MOST_STEPS = 600
 
     def __init__(self, seed: int, options: str, rounds: int, order: str) -> None:
         super().__init__(seed, options)

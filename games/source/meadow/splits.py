@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-VALIDATION_AREAS = ("river",)
+VALIDATION_AREAS = ("cave",)
 HELD_BACK_AREAS = ("grove", "shrine")
 VALIDATION_STEPS = (2,)
 HELD_BACK_STEPS = (4,)

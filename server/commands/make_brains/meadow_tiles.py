@@ -24,7 +24,7 @@ from server.commands.make_brains.made_brain import MadeBrain
 GAME = "Meadow-GbAdvance"
 LABELS = ("free", "wall", "text")
 FREE, WALL, TEXT = range(len(LABELS))
-TILES = 4096
+TILES = 6144
 """Largest number of tiles in the codebook."""
 
 ROWS, COLUMNS = 20, 30
@@ -35,7 +35,7 @@ DIALOGUE_ROW = 15
 
 MINUTES = (6 * 60, 12 * 60, 19 * 60, 22 * 60)
 """Since midnight: dawn, day, dusk and night, which have colours of their own."""
-FRAMES = 120
+FRAMES = 160
 """Number of frames played from each state in each part of the day."""
 LOOK_EVERY = 10
 """One in this many of the frames is used."""
