@@ -31,7 +31,7 @@ types:
 	$(VENV)/bin/python hatch_build.py check
 
 pytest:
-	$(VENV)/bin/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 30
+	$(VENV)/bin/pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder --durations 30
 
 slow: $(VENV)/installed-dev
 	$(VENV)/bin/pytest -m slow --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 0

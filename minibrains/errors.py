@@ -54,6 +54,7 @@ PACKAGES: Final = {
     "PIL": "pillow",
     "aiohttp": "aiohttp",
     "gymnasium": "gymnasium",
+    "huggingface_hub": "huggingface-hub",
     "imageio_ffmpeg": "imageio-ffmpeg",
     "msgpack": "msgpack",
     "numpy": "numpy",

@@ -22,6 +22,11 @@ def counts(tick: int) -> Callable[[Json], bool]:
     return lambda data: data["values"].get("film.count") == tick
 
 
+def begun(played: str) -> Callable[[Json], bool]:
+    """Whether a page is told that a recorded run can be rewound."""
+    return lambda data: data.get("rewinds") == played and data.get("state") in ("running", "paused")
+
+
 async def record(client: Talk, page: Page, **extra: object) -> str:
     workflow = film(ticks=200, clock="fast", colours=16)
     prompt_id = await client.run(workflow, extra_data={"record": True, **extra})
@@ -34,9 +39,8 @@ def test_any_tick_is_shown_as_it_was(server: Server) -> None:
         async with client.page() as page:
             played = await record(client, page)
             opened = (await client.post(f"/runs/{played}/rewind"))["prompt_id"]
-            about = await page.until("run", lambda data: data.get("rewinds") == played)
+            about = await page.until("run", begun(played))
             assert about["prompt_id"] == opened
-            await page.until("run", lambda data: data.get("state") in ("running", "paused"))
             timeline = await client.get(f"/runs/{opened}/timeline")
             assert (timeline["last"], timeline["difference"]) == (200, None)
             assert timeline["marks"] == [

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from minibrains.brain_file import read_header
+from minibrains.files import bundled_dir
 from tests.support.contrast import least_contrast
 from tests.support.editor_page import editor
 
@@ -21,9 +23,10 @@ def test_a_brain_is_looked_into_with_the_keyboard_alone(
         page.page.get_by_role("button", name="Look inside").press("Enter")
         dialog = page.page.locator("dialog")
         facts = dialog.locator(".facts")
-        expect(dialog.get_by_role("heading").first).to_have_text(
-            "Duel: a network that sees numbers, from pixels"
-        )
+        title = read_header(bundled_dir("models") / "policy_head/duel.safetensors").metadata[
+            "title"
+        ]
+        expect(dialog.get_by_role("heading").first).to_have_text(title)
         for text in ("policy_head, version 1", "MIT", "duel_clone", "validation agreement 0.8"):
             expect(facts).to_contain_text(text)
         row = dialog.locator("tr", has_text="convolution0.weight")
