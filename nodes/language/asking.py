@@ -36,16 +36,11 @@ class Pretrained:
         image = expect_picture(image)
         self.refuse_markers(prompt)
         picture = Image.fromarray(np.ascontiguousarray(image))
-        content = [{"type": "image", "image": picture}, {"type": "text", "text": prompt}]
-        message = {"role": "user", "content": content}
-        inputs: Mapping[str, torch.Tensor] = self.processor.apply_chat_template(
-            [message],
-            add_generation_prompt=True,
-            tokenize=True,
-            return_dict=True,
-            return_tensors="pt",
-        )
-        return inputs
+        content: list[dict[str, Any]] = [
+            {"type": "image", "image": picture},
+            {"type": "text", "text": prompt},
+        ]
+        return self._read_message(content)
 
     @property
     def tokenizer(self) -> Any:
@@ -85,6 +80,17 @@ class Pretrained:
                     f"the question contains {marker}, which stands for a picture; remove it"
                 )
 
+    def _read_message(self, content: str | list[dict[str, Any]]) -> Mapping[str, torch.Tensor]:
+        """Return the model's inputs for one message by the user."""
+        inputs: Mapping[str, torch.Tensor] = self.processor.apply_chat_template(
+            [{"role": "user", "content": content}],
+            add_generation_prompt=True,
+            tokenize=True,
+            return_dict=True,
+            return_tensors="pt",
+        )
+        return inputs
+
 
 class PaliGemma(Pretrained):
     """A PaliGemma with its processor, ready to be asked."""
@@ -101,14 +107,7 @@ class TextModel(Pretrained):
 
     def read(self, image: np.ndarray | None, prompt: str) -> Mapping[str, torch.Tensor]:
         """Return the model's inputs for a question: one message."""
-        inputs: Mapping[str, torch.Tensor] = self.processor.apply_chat_template(
-            [{"role": "user", "content": prompt}],
-            add_generation_prompt=True,
-            tokenize=True,
-            return_dict=True,
-            return_tensors="pt",
-        )
-        return inputs
+        return self._read_message(prompt)
 
     @property
     def tokenizer(self) -> Any:

@@ -20,14 +20,15 @@ from minibrains.games.splits import Splits, refuse_held_back
 from minibrains.testing import opened
 from nodes.actions.sink import ActionTable
 from nodes.consoles.retro import RetroEmulator
-from nodes.vision.tiles import SIDE, TileCodebook, TileTokenizer, keys_of
+from nodes.vision.tiles import SIDE, TileCodebook, TileTokenizer
+from server.commands.make_brains.codebook import UNLABELLED, learn_codebook
 from server.commands.make_brains.made_brain import MadeBrain
 
 GAME = "Duel-Genesis"
 
 LABELS = ("background", "floor", "hud", "fighter")
 BACKGROUND, FLOOR, HUD, FIGHTER = range(len(LABELS))
-OTHER = -1
+OTHER = UNLABELLED
 """Projectiles, sparks and shadows: before a moving stage their tiles never repeat, so the codebook
 has none of them."""
 TILES = 4096
@@ -137,24 +138,11 @@ def _vote(color: np.ndarray, lead: np.ndarray, moment: Moment) -> None:
 
 def learn(stages: Stages, states: Sequence[str], seed: int) -> TileCodebook:
     """Return the codebook of the most frequent tiles."""
-    seen: dict[bytes, np.ndarray] = {}
-    for moment in moments(states, seed):
-        tiles = [bytes(key) for key in keys_of(moment.frame)]
-        labels = label_tiles(moment, stages[moment.stage]).ravel()
-        for tile, label in zip(tiles, labels, strict=True):
-            if label == OTHER:
-                continue
-            if tile not in seen:
-                seen[tile] = np.zeros(len(LABELS), np.int64)
-            seen[tile][label] += 1
-    often = sorted(seen, key=lambda tile: (-int(seen[tile].sum()), tile))[:TILES]
-    pixels = np.frombuffer(b"".join(often), np.uint8)
-    label_of_tile = [seen[tile].argmax() for tile in often]
-    return TileCodebook(
-        labels=LABELS,
-        tiles=pixels.reshape(-1, SIDE, SIDE, 3),
-        label=np.array(label_of_tile, np.int32),
+    pictures = (
+        (moment.frame, label_tiles(moment, stages[moment.stage]))
+        for moment in moments(states, seed)
     )
+    return learn_codebook(pictures, LABELS, TILES)
 
 
 def measure(

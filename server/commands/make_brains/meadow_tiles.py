@@ -18,7 +18,8 @@ from minibrains.games.splits import Splits, refuse_held_back
 from minibrains.testing import opened
 from nodes.consoles.retro import RetroEmulator
 from nodes.exploring.walking import DIALOGUE, WALK
-from nodes.vision.tiles import SIDE, TileCodebook, TileTokenizer, keys_of
+from nodes.vision.tiles import TileCodebook, TileTokenizer
+from server.commands.make_brains.codebook import learn_codebook
 from server.commands.make_brains.made_brain import MadeBrain
 
 GAME = "Meadow-GbAdvance"
@@ -74,21 +75,7 @@ def meadow() -> MadeBrain:
 
 def learn(states: Sequence[str], seed: int) -> TileCodebook:
     """Return the codebook of the most frequent tiles."""
-    seen: dict[bytes, np.ndarray] = {}
-    for moment in moments(states, seed):
-        tiles = [bytes(key) for key in keys_of(moment.frame)]
-        for tile, label in zip(tiles, moment.labels.ravel(), strict=True):
-            if tile not in seen:
-                seen[tile] = np.zeros(len(LABELS), np.int64)
-            seen[tile][label] += 1
-    often = sorted(seen, key=lambda tile: (-int(seen[tile].sum()), tile))[:TILES]
-    pixels = np.frombuffer(b"".join(often), np.uint8)
-    label_of_tile = [seen[tile].argmax() for tile in often]
-    return TileCodebook(
-        labels=LABELS,
-        tiles=pixels.reshape(-1, SIDE, SIDE, 3),
-        label=np.array(label_of_tile, np.int32),
-    )
+    return learn_codebook(moments(states, seed), LABELS, TILES)
 
 
 def measure(codebook: TileCodebook, states: Sequence[str], seed: int) -> dict[str, float]:
