@@ -250,8 +250,10 @@ class FighterMask(Node, category="vision"):
     def _only(self, looks: tuple[int, ...], stage: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return for each of two looks the colours that are only its own: bool [colors]."""
         own, other = self._has[looks[0]], self._has[looks[1]]
-        nobodys = self._shared | stage
-        return own & ~other & ~nobodys, other & ~own & ~nobodys
+        is_shared = self._shared | stage
+        own_only = own & ~other & ~is_shared
+        other_only = other & ~own & ~is_shared
+        return own_only, other_only
 
     def _paint(self) -> None:
         """Let the table give the two masks at once, unless it does already: the own one in the low
@@ -264,9 +266,11 @@ class FighterMask(Node, category="vision"):
         stage = np.isin(self._colors, self.stage)
         own, other = self._only(looks, stage)
         values = own * np.uint16(0x00FF) + other * np.uint16(0xFF00)
+
         if self.brain.characters:
             shown = (self._has[looks[0]] | self._has[looks[1]]) & ~stage
-            values += (shown & ~own & ~other) * np.uint16(0x0101 * SHARED)
+            of_neither = shown & ~own & ~other
+            values += of_neither * np.uint16(0x0101 * SHARED)
         self._table[self._colors] = values
         self._painted = wanted
 
@@ -280,11 +284,14 @@ def _claim(masks: np.ndarray) -> None:
     """Replace SHARED in masks by 255 in that of each fighter whose own colours are around, or in
     both if neither's are, and else by 0.
     """
-    rows, columns = (masks[..., 0] == SHARED).nonzero()
+    is_shared = masks[..., 0] == SHARED
+    rows, columns = is_shared.nonzero()
     if not len(rows):
         return
+
     # only what is around these pixels is added up, with a first row and column of zeros
-    top, left = max(rows.min() - AROUND, 0), max(columns.min() - AROUND, 0)
+    top = max(rows.min() - AROUND, 0)
+    left = max(columns.min() - AROUND, 0)
     near = masks[top : rows.max() + AROUND + 1, left : columns.max() + AROUND + 1]
     height, width, _ = near.shape
     sums = np.zeros((height + 1, width + 1, 2), np.int32)
@@ -301,6 +308,7 @@ def _claim(masks: np.ndarray) -> None:
         - sums[last_row, first_column]
         + sums[first_row, first_column]
     )
+
     claims = around > 0
     claims |= ~claims.any(axis=1, keepdims=True)
     masks[rows, columns] = claims * np.uint8(255)

@@ -59,12 +59,15 @@ class ObjectInfo:
 def _node_info(
     name: str, cls: type[Node], brains: Mapping[str, Sequence[str]], games: Sequence[str]
 ) -> dict[str, Any]:
-    schema, heading = cls.schema, node_heading(name, cls)
+    schema = cls.schema
+    heading = node_heading(name, cls)
     required: dict[str, Any] = {}
     optional: dict[str, Any] = {}
+
     for socket in schema.inputs.values():
         group = required if socket.must_be_linked else optional
         group[socket.name] = [_socket_type(socket.kind), _tooltip(socket.doc)]
+
     if schema.brain is not None:
         files = list(brains.get(schema.brain.kind, ()))
         about = _tooltip(f"a brain of the kind {schema.brain.kind}")
@@ -72,11 +75,14 @@ def _node_info(
             required["brain"] = [files, about]
         else:
             optional["brain"] = [[_NO_BRAIN, *files], about]
+
     for widget in schema.widgets.values():
         group = required if widget.required else optional
         group[widget.name] = _widget(widget, games)
-    for key, spec in (("when", _WHEN), ("every", _EVERY)):
-        optional.setdefault(key, list(spec))
+
+    optional.setdefault("when", list(_WHEN))
+    optional.setdefault("every", list(_EVERY))
+
     return {
         "input": {"required": required, "optional": optional},
         "input_order": {"required": list(required), "optional": list(optional)},
@@ -106,18 +112,22 @@ def _tooltip(doc: str) -> dict[str, str]:
 
 def _widget(widget: Widget, games: Sequence[str]) -> list[Any]:
     """Describe a widget. ComfyUI has no widgets for lists and objects: they are texts of JSON."""
-    options: dict[str, Any] = {}
     default = to_json(widget.default)
-    for name, value in (("default", default), ("min", widget.min), ("max", widget.max)):
+    limits = {"default": default, "min": widget.min, "max": widget.max}
+
+    options: dict[str, Any] = {}
+    for name, value in limits.items():
         if value is not None:
             options[name] = value
     options |= _tooltip(widget.doc)
+
     if get_origin(widget.annotation) is Literal:
         return [list(get_args(widget.annotation)), options]
     if widget.names == "game" and games:
         return [list(games), _with_default_among(options, games)]
     if widget.annotation in _TYPES:
         return [_TYPES[widget.annotation], options]
+
     if not isinstance(default, str):
         options["default"] = json.dumps(default)
     options["multiline"] = True

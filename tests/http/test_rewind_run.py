@@ -41,11 +41,13 @@ def test_any_tick_is_shown_as_it_was(server: Server) -> None:
             opened = (await client.post(f"/runs/{played}/rewind"))["prompt_id"]
             about = await page.until("run", begun(played))
             assert about["prompt_id"] == opened
+
             timeline = await client.get(f"/runs/{opened}/timeline")
             assert (timeline["last"], timeline["difference"]) == (200, None)
             assert timeline["marks"] == [
                 {"tick": 200, "kind": "episode", "node": "", "text": "game 1 ended: limit"}
             ]
+
             await page.watch(opened, "film", values=("adder", "film"))
             for tick in (137, 12, 199):
                 await client.post(f"/runs/{opened}/seek", {"tick": tick})
@@ -53,8 +55,10 @@ def test_any_tick_is_shown_as_it_was(server: Server) -> None:
                 while (shown := await page.picture()).about["tick"] != tick:
                     pass
                 assert np.array_equal(shown.pixels(), picture(tick, 16))
+
             await client.post(f"/runs/{opened}/step")
             await page.until("run", lambda data: data.get("tick") == 200)
+
             refused = await client.post(f"/runs/{opened}/edit", {"workflow": film()}, 400)
             assert "recorded run cannot be changed" in refused["error"]["message"]
             assert list(await client.get("/history")) == [played], "it leaves no run of its own"
@@ -71,6 +75,7 @@ def test_what_has_no_tape_is_refused_in_a_sentence(server: Server) -> None:
             await client.outcome(page, prompt_id)
             refused = await client.post(f"/runs/{prompt_id}/rewind", status=400)
             assert "was not recorded" in refused["error"]["message"]
+
             await client.post("/runs/nobody/rewind", status=404)
             going = await client.run(film())
             await page.until("run", lambda data: data.get("state") == "running")

@@ -103,6 +103,7 @@ def _followed(node: FighterMask, looks: Iterator[Look]) -> Iterator[tuple[Look, 
         if look.state != state:
             node.reset(Episode(0, 0, "eyes"))
             state = look.state
+
         yield look, node.tick(look.frame)
 
 
@@ -476,6 +477,7 @@ def test_a_shared_colour_belongs_to_the_fighter_beside_it() -> None:
     apart = _picture(red=20, green=80)
     skin = (apart == SKIN).all(axis=2)
     (view,) = _views(apart, brain=SHARING)
+
     red = (apart == RED).all(axis=2)
     green = (apart == GREEN).all(axis=2)
     red[:, :50] |= skin[:, :50]
@@ -501,10 +503,15 @@ def test_the_pixels_around_claim_a_shared_colour(seed: int, height: int, width: 
     paints = np.array([RED, GREEN, SKIN, GRASS], np.uint8)
     chances = random.dirichlet([0.05, 0.05, 1, 3])
     second[:height, :width] = paints[random.choice(4, (height, width), p=chances)]
+
     view = _views(first, second, brain=SHARING)[1]
-    red, green = (second == RED).all(axis=2), (second == GREEN).all(axis=2)
-    for row, column in np.argwhere((second == SKIN).all(axis=2))[:50]:
-        around = np.s_[max(row - 24, 0) : row + 25, max(column - 24, 0) : column + 25]
+    red = (second == RED).all(axis=2)
+    green = (second == GREEN).all(axis=2)
+    skin = (second == SKIN).all(axis=2)
+
+    for row, column in np.argwhere(skin)[:50]:
+        top, left = max(row - 24, 0), max(column - 24, 0)
+        around = np.s_[top : row + 25, left : column + 25]
         claims = [red[around].any(), green[around].any()]
         if not any(claims):
             claims = [True, True]
