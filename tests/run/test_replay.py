@@ -24,48 +24,16 @@ from minibrains.tape.tape import Event
 from minibrains.tape.tape_file import TapeWriter
 from tests.support.paths import DATA
 from tests.support.rewritten_tape import rewrite_tape
+from tests.support.thinking_workflow import thinking_workflow
 
 PACK = DATA / "thinking_pack.py"
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-def workflow(**ponder: Any) -> dict[str, Any]:
-    """A random policy whose actions a node in another process has a say in."""
-    return {
-        "minibrains": 1,
-        "nodes": {
-            "console": {
-                "type": "RetroEmulator@2",
-                "set": {"noops": 30},
-                "in": {"pad1": "sink.pad"},
-            },
-            "random": {"type": "RandomPolicy@1", "set": {"actions": 6, "hold": 8}},
-            "ponder": {
-                "type": "thinking_pack.Ponder@1",
-                "set": ponder,
-                "in": {"variables": "console.variables"},
-                "every": 10,
-                "busy": "continue",
-                "latency": 5,
-            },
-            "mix": {
-                "type": "thinking_pack.Mix@1",
-                "in": {"action": "random.action", "thought": "ponder.number"},
-            },
-            "sink": {
-                "type": "EmulatorSink@1",
-                "in": {"action": "mix.action"},
-                "brain": "action_table/airstriker.safetensors",
-            },
-            "score": {"type": "Score@1", "in": {"rewards": ["console.reward"]}},
-        },
-    }
-
-
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "thinks.json"
-    path.write_text(json.dumps(workflow(seconds=0.002)))
+    path.write_text(json.dumps(thinking_workflow(seconds=0.002)))
     return path
 
 
@@ -114,7 +82,7 @@ def test_a_realtime_run_replays_although_no_second_one_is_like_it(
     summary: Callable[..., dict[str, Any]], replay: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
     file = tmp_path / "late.json"
-    file.write_text(json.dumps(workflow(seconds=0.15)))
+    file.write_text(json.dumps(thinking_workflow(seconds=0.15)))
     played = summary(file, "--pack", PACK, "--ticks", 150, "--clock", "realtime", "--record")
     assert played["nodes"]["ponder"]["late"] > 0
     assert replay(played["run_dir"])["equal"]
@@ -188,7 +156,7 @@ def test_a_state_that_cannot_be_kept_costs_the_snapshots_only(
     tmp_path: Path, minibrains: Command, replay: Callable[..., dict[str, Any]]
 ) -> None:
     file = tmp_path / "file.json"
-    plain = workflow()
+    plain = thinking_workflow()
     plain["nodes"]["holds"] = {
         "type": "thinking_pack.HoldsLock@1",
         "in": {"variables": "console.variables"},

@@ -20,42 +20,11 @@ from minibrains.run.rewind import Mark, Rewind
 from minibrains.tape.recording import FILE, read_events
 from minibrains.tape.tape import Event
 from tests.support.paths import DATA
+from tests.support.thinking_workflow import thinking_workflow
 
 PACK = DATA / "thinking_pack.py"
 TICKS = 150
 EDITED_AT = 70
-
-
-def workflow(hold: int) -> dict[str, Any]:
-    """A random policy whose actions a node in the background has a say in."""
-    return {
-        "minibrains": 1,
-        "nodes": {
-            "console": {
-                "type": "RetroEmulator@2",
-                "set": {"noops": 0},
-                "in": {"pad1": "sink.pad"},
-            },
-            "random": {"type": "RandomPolicy@1", "set": {"actions": 6, "hold": hold}},
-            "ponder": {
-                "type": "thinking_pack.Ponder@1",
-                "in": {"variables": "console.variables"},
-                "every": 10,
-                "busy": "continue",
-                "latency": 5,
-            },
-            "mix": {
-                "type": "thinking_pack.Mix@1",
-                "in": {"action": "random.action", "thought": "ponder.number"},
-            },
-            "sink": {
-                "type": "EmulatorSink@1",
-                "in": {"action": "mix.action"},
-                "brain": "action_table/airstriker.safetensors",
-            },
-            "score": {"type": "Score@1", "in": {"rewards": ["console.reward"]}},
-        },
-    }
 
 
 def on_wires(engine: Engine) -> dict[str, Any]:
@@ -79,7 +48,7 @@ class Watches(mb.Hook):
 
     def between_ticks(self, run: mb.Run) -> mb.Budget:
         if run.engine.ticks == EDITED_AT and self.editor is None:
-            plan = compile_graph(run.check(parse_workflow(workflow(hold=3))))
+            plan = compile_graph(run.check(parse_workflow(thinking_workflow(noops=0, hold=3))))
             self.editor = threading.Thread(target=run.edit, args=(plan,))
             self.editor.start()
             while not run.engine.edits:
@@ -100,7 +69,13 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     runs = tmp_path_factory.mktemp("runs")
     watches = Watches()
     spec = mb.RunSpec(
-        workflow(hold=8), episodes=2, ticks=TICKS, seed=5, packs=(PACK,), record=True, runs=runs
+        thinking_workflow(noops=0),
+        episodes=2,
+        ticks=TICKS,
+        seed=5,
+        packs=(PACK,),
+        record=True,
+        runs=runs,
     )
     with mb.Run(spec, [watches]) as run:
         for _ in run:
