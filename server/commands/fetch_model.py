@@ -74,8 +74,9 @@ def main(arguments: argparse.Namespace) -> int:
     except HFValidationError as error:
         raise MinibrainsError(f"{repository!r} is no name of a repository: {error}") from None
     except HTTPError as error:
+        where = endpoint or "the Hub"
         raise RunError(
-            f"{repository}: {' '.join(text_of(error).split())}; "
+            f"{repository} on {where}: {' '.join(text_of(error).split())}; "
             "the same command goes on where it stopped"
         ) from None
     print(folder)
