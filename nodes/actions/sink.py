@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Annotated, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,8 @@ TableAction = Annotated[int, Socket("action", "index[{actions}]")]
 
 FACING = {True: {"FORWARD": "RIGHT", "BACK": "LEFT"}, False: {"FORWARD": "LEFT", "BACK": "RIGHT"}}
 """The buttons that FORWARD and BACK stand for: while facing right, and while facing left."""
+DIRECTIONS: Final = frozenset({"UP", "DOWN", "LEFT", "RIGHT", "FORWARD", "BACK"})
+"""The buttons that move a fighter; the others attack."""
 
 
 class ActionTable(Brain):
@@ -73,6 +75,16 @@ class ActionTable(Brain):
             for directions in FACING.values():
                 pressed.add(directions.get(button, button))
         return frozenset(pressed)
+
+    @property
+    def attacks(self) -> tuple[int, ...]:
+        """Return the actions in which a button is pressed that is no direction."""
+        others = [place for place, name in enumerate(self.buttons) if name not in DIRECTIONS]
+        attacks: list[int] = []
+        for action, (start, end) in enumerate(itertools.pairwise(self.starts.tolist())):
+            if self.rows[start:end, others].any():
+                attacks.append(action)
+        return tuple(attacks)
 
     @property
     def by_facing(self) -> bool:

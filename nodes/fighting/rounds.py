@@ -1,11 +1,12 @@
-"""RoundEnds: how the rounds of a match were won, for its results."""
+"""How a match was fought, for its results: RoundEnds, AttackShare."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from minibrains import Episode, Node, Variables
+from minibrains import Episode, Host, Node, On, Variables
+from nodes.actions.sink import ActionTable, TableAction
 
 KNOCKED_OUT: Final = -1
 """The health of a fighter who is knocked out."""
@@ -33,3 +34,33 @@ class RoundEnds(Node, category="fighting"):
 
     def report(self) -> Mapping[str, Any]:
         return {"rounds_by_clock": self.by_clock}
+
+
+class AttackShare(Node, category="fighting"):
+    """Tell which share of the actions were attacks: how aggressive an agent is.
+
+    action:  the action that is taken; it counts on the ticks on which it is delivered
+    An attack is an action of the table in which a button is pressed that is no direction. Its brain
+    is the action table that the sink uses.
+
+    The episode's results get `attack_share`, from 0 to 1, if there were actions.
+    """
+
+    brain: ActionTable
+
+    def open(self, host: Host) -> None:
+        self._attacks = frozenset(self.brain.attacks)
+
+    def reset(self, episode: Episode) -> None:
+        self.attacks = self.actions = 0
+
+    def tick(self, action: On[TableAction]) -> None:
+        if action is None:
+            return
+        self.actions += 1
+        self.attacks += action in self._attacks
+
+    def report(self) -> Mapping[str, Any]:
+        if not self.actions:
+            return {}
+        return {"attack_share": round(self.attacks / self.actions, 6)}

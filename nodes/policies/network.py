@@ -14,6 +14,7 @@ from minibrains import (
     Action,
     Brain,
     Episode,
+    Host,
     Logits,
     Node,
     Socket,
@@ -22,6 +23,7 @@ from minibrains import (
     widget,
 )
 from minibrains.errors import BrainError
+from nodes.actions.sink import ActionTable
 
 if TYPE_CHECKING:
     import torch
@@ -253,6 +255,32 @@ class PolicyHead(FrameNetwork, category="policies", fallback=only_the_first):
 
     def forward(self, frames: HeadFrames) -> HeadLogits:
         return self.answer(frames)  # type: ignore[arg-type,return-value]
+
+
+class AttackBias(Node, category="policies"):
+    """Make a policy more or less aggressive: add a number to the logits of all attacks.
+
+    logits:  float32 [actions]
+    Out:     float32 [actions]
+    An attack is an action of the table in which a button is pressed that is no direction. Its brain
+    is the action table that the sink uses.
+    """
+
+    brain: ActionTable
+    bias: float = widget(
+        default=0.0,
+        min=-100.0,
+        max=100.0,
+        doc="what is added; below 0 it attacks less. With a bias of 1, an attack is 2.7 times as "
+        "likely, compared with an action that is none",
+    )
+
+    def open(self, host: Host) -> None:
+        self._attacks = np.zeros(len(self.brain.names), np.float32)
+        self._attacks[list(self.brain.attacks)] = 1
+
+    def tick(self, logits: HeadLogits) -> HeadLogits:
+        return logits + np.float32(self.bias) * self._attacks
 
 
 class Choice(NamedTuple):

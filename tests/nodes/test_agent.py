@@ -16,8 +16,9 @@ from minibrains.testing import opened, play
 from nodes.actions.gates import CooldownGate, RecoveryBrain
 from nodes.actions.sink import ActionTable, EmulatorSink
 from nodes.control.flow import Changed, Every, Override, Previous, Variable
+from nodes.fighting.rounds import AttackShare
 from nodes.policies.baselines import RandomPolicy, ReflexBrain, ReflexPolicy
-from nodes.policies.network import ActionSampler, PolicyHead, PolicyHeadBrain
+from nodes.policies.network import ActionSampler, AttackBias, PolicyHead, PolicyHeadBrain
 
 
 def _outputs(node: Node, *ticks: Any, episode: Episode | None = None) -> list[Any]:
@@ -184,6 +185,42 @@ def test_sampled_actions_follow_the_softmax() -> None:
 
     best = _outputs(ActionSampler(mode="greedy"), *ticks)
     assert set(_each("action", best)) == {0}
+
+
+FIGHTING = ActionTable(
+    names=("none", "walk", "jab", "roll"),
+    buttons=("FORWARD", "DOWN", "B"),
+    starts=np.array([0, 1, 2, 3, 5], np.int32),
+    rows=np.array([[0, 0, 0], [1, 0, 0], [0, 0, 1], [0, 1, 0], [1, 1, 1]], np.uint8),
+)
+"""Four actions: the last two are attacks, because they press B."""
+
+
+@pytest.mark.parametrize(
+    ("bias", "expected"),
+    [
+        (0.0, [2.0, 3.0, 0.5, 1.0]),
+        (2.0, [2.0, 3.0, 2.5, 3.0]),
+        (-4.0, [2.0, 3.0, -3.5, -3.0]),
+    ],
+)
+def test_a_bias_is_added_to_attacks_alone(bias: float, expected: list[float]) -> None:
+    logits = np.array([2, 3, 0.5, 1], np.float32)
+    (biased,) = _outputs(AttackBias(brain=FIGHTING, bias=bias), {"logits": logits})
+    np.testing.assert_array_equal(biased, np.array(expected, np.float32))
+    assert biased.dtype == np.float32
+    np.testing.assert_array_equal(logits, [2, 3, 0.5, 1])
+
+
+def test_the_share_of_attacks_is_that_of_the_episode() -> None:
+    node = AttackShare(brain=FIGHTING)
+    with opened(node):
+        play(node, *_wanted(0, 2, None, 3, None, 1))
+        assert node.report() == {"attack_share": 0.5}
+        play(node, *_wanted(None, 0))
+        assert node.report() == {"attack_share": 0.0}
+        play(node, *_wanted(None))
+        assert node.report() == {}
 
 
 SIZES: dict[str, Any] = {

@@ -231,6 +231,16 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         gates.AntiRepeat,
         _ticks(action=[9, 9, 9, 9, 0, 0, 0], second=[None, 9, 3, None, None, 0, None]),
     ),
+    "AttackBias": (
+        lambda: network.AttackBias(
+            brain=_brain(sink.ActionTable, "action_table/sf2.safetensors"), bias=2.0
+        ),
+        _ticks(logits=list(RANDOM.standard_normal((4, 44)).astype(np.float32))),
+    ),
+    "AttackShare": (
+        lambda: rounds.AttackShare(brain=_brain(sink.ActionTable, "action_table/sf2.safetensors")),
+        _ticks(action=ACTIONS),
+    ),
     "Any": (flow.Any, _ticks(flags=[[], [False], [True, False]])),
     "ButtonHead": (
         lambda: buttons.ButtonHead(brain=fights.untrained_buttons()),
