@@ -30,7 +30,7 @@ class Without(PathFinder):
 
 sys.meta_path[sys.meta_path.index(PathFinder)] = Without
 """
-MODEL = ("run", "sf2", "--ticks", "40")
+MODEL = ("run", "sf2_ram_text", "--ticks", "40")
 MODEL_IN_PROCESS = ("run", "sf2_realtime", "--ticks", "40")
 GAME = ("run", "duel_random", "--ticks", "10")
 
@@ -52,7 +52,7 @@ def without(minibrains_process: Command, tmp_path: Path) -> Any:
     ("package", "arguments"),
     [
         ("numpy", ("nodes",)),
-        ("numpy", ("check", "sf2")),
+        ("numpy", ("check", "sf2_ram_text")),
         ("numpy", GAME),
         ("numpy", ("serve", "--port", "0")),
         ("aiohttp", ("serve", "--port", "0")),
@@ -88,7 +88,7 @@ def test_a_package_that_lacks_a_name_is_not_called_missing() -> None:
 
 
 def test_it_is_said_as_json_too(without: Any) -> None:
-    done = without("numpy", "check", "sf2", "--json")
+    done = without("numpy", "check", "sf2_ram_text", "--json")
     said = "the Python package numpy is missing; install it with: pip install numpy"
     assert json.loads(done.stdout) == {"error": {"message": said}}
     assert (done.returncode, done.stderr) == (2, f"{said}\n")
@@ -99,7 +99,7 @@ def test_it_is_said_as_json_too(without: Any) -> None:
     "package", ["safetensors", "torch", "transformers", "peft", "PIL", "aiohttp", "stable_retro"]
 )
 def test_what_needs_no_package_does_without(without: Any, package: str) -> None:
-    assert without(package, "check", "sf2").returncode == 0
+    assert without(package, "check", "sf2_ram_text").returncode == 0
     assert without(package, "nodes").returncode == 0
 
 

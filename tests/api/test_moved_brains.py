@@ -40,7 +40,7 @@ def former_workflow(folder: Path, **sha256: str) -> Path:
     """The workflow sf2 with the names that its brains had, in a file of its own;
     those of some nodes are pinned.
     """
-    workflow = json.loads((bundled_dir("workflows") / "sf2.json").read_text())
+    workflow = json.loads((bundled_dir("workflows") / "sf2_ram_text.json").read_text())
     for node, (name, _) in MOVED.items():
         workflow["nodes"][node]["brain"] = name
         if node in sha256:
@@ -55,7 +55,7 @@ def test_a_workflow_with_former_names_is_checked_and_plays_as_the_shipped_one(
 ) -> None:
     workflow = former_workflow(tmp_path, lora=hash_file(MOVED["lora"][1]))
     assert main(["check", str(workflow)]) == 0
-    former, present = summary(workflow, "--ticks", 60), summary("sf2", "--ticks", 60)
+    former, present = summary(workflow, "--ticks", 60), summary("sf2_ram_text", "--ticks", 60)
     assert former["actions_sha256"] == present["actions_sha256"]
     assert former["brains"] == present["brains"]
 
@@ -74,7 +74,7 @@ def test_the_command_line_takes_former_names_and_paths(
 ) -> None:
     monkeypatch.chdir(MODELS.parent)
     brains = {node: form.format(name=name, models=MODELS) for node, (name, _) in MOVED.items()}
-    found = brain_files(RunSpec("sf2", brains=brains))
+    found = brain_files(RunSpec("sf2_ram_text", brains=brains))
     assert {node: found[node] for node in MOVED} == {
         node: file for node, (_, file) in MOVED.items()
     }
@@ -108,7 +108,7 @@ def test_a_brain_of_the_user_comes_before_a_shipped_one_that_had_its_name(
 def test_other_names_in_a_former_folder_mean_nothing(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["check", "sf2", "--brain", f"lora={name}"]) == 2
+    assert main(["check", "sf2_ram_text", "--brain", f"lora={name}"]) == 2
     assert f"there is no brain {name!r}" in capsys.readouterr().err
 
 

@@ -18,7 +18,7 @@ TICKS = 900
 
 
 def test_the_agent_written_out_presses_the_same_buttons(tmp_path: Path) -> None:
-    with Run(RunSpec("sf2"), dir=tmp_path) as run:
+    with Run(RunSpec("sf2_ram_text"), dir=tmp_path) as run:
         engine = run.engine
         engine.reset(0, 0)
         pads = []
@@ -38,7 +38,7 @@ def test_the_agent_written_out_presses_the_same_buttons(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_it_is_measured_against_both_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agent, "REPEATS", 4)
-    result = agent.run(RunSpec("sf2"))
+    result = agent.run(RunSpec("sf2_ram_text"))
     assert result["ticks"] == 300
     for side in ("", "written_out_", "unlimited_"):
         low, high = result[f"{side}quartiles"]

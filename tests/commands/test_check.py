@@ -125,7 +125,7 @@ def stranger(tmp_path: Path) -> Any:
 def test_an_adapter_for_another_model_is_refused_before_anything_is_opened(
     command: str, stranger: Any, minibrains: Command
 ) -> None:
-    done = minibrains(command, "sf2", "--brain", f"lora={stranger}")
+    done = minibrains(command, "sf2_ram_text", "--brain", f"lora={stranger}")
     assert done.returncode == 2
     assert (
         "'Qwen3-VL of 2.1 million numbers, untrained', "
@@ -142,15 +142,15 @@ def test_another_model_is_played_without_the_adapter_of_the_first(
     model = VLMBrain.load(bundled_dir("models") / "vlm/sf2-untrained.safetensors")
     model.save(tmp_path / "mine.safetensors", title="my own model", made_by="test")
     brain = ["--brain", f"strategist={tmp_path / 'mine.safetensors'}"]
-    assert main(["check", "sf2", *brain]) == 2
+    assert main(["check", "sf2_ram_text", *brain]) == 2
     assert "of strategist, 'my own model', " in capsys.readouterr().err
-    assert main(["check", "sf2", *brain, "--mute", "lora"]) == 0
+    assert main(["check", "sf2_ram_text", *brain, "--mute", "lora"]) == 0
 
 
 def test_an_adapter_is_compared_wherever_its_link_passes_through(
     tmp_path: Path, stranger: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    workflow = json.loads((bundled_dir("workflows") / "sf2.json").read_text())
+    workflow = json.loads((bundled_dir("workflows") / "sf2_ram_text.json").read_text())
     nodes = workflow["nodes"]
     nodes["between"] = {"type": "Reroute@1", "in": {"value": "lora.adapter"}}
     nodes["strategist"]["in"]["adapters"] = ["between.value"]
@@ -191,8 +191,8 @@ def test_sf2_loses_no_decision_unless_its_strategist_continues(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The log runs when it is asked; an answer that comes later comes while it does not."""
-    assert checked(capsys, "sf2")["lost_events"] == []
-    workflow = json.loads((bundled_dir("workflows") / "sf2.json").read_text())
+    assert checked(capsys, "sf2_ram_text")["lost_events"] == []
+    workflow = json.loads((bundled_dir("workflows") / "sf2_ram_text.json").read_text())
     workflow["nodes"]["strategist"] |= {"busy": "continue", "latency": 5}
     (tmp_path / "continues.json").write_text(json.dumps(workflow))
     lost = set()

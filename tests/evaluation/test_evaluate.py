@@ -471,7 +471,7 @@ def test_what_collects_is_left_out_against_opponents_that_are_held_back(
     tmp_path: Path, evaluate: Evaluate
 ) -> None:
     done = evaluate(
-        tmp_path, "sf2", *LEVEL4, "1", "--opponents", "*/[rs]*o*", "--ticks", "40", "--json"
+        tmp_path, "sf2_ram_text", *LEVEL4, "1", "--opponents", "*/[rs]*o*", "--ticks", "40", "--json"
     )
     assert done.returncode == 0, done.stderr
     sections = json.loads(done.stdout)["opponents"]
@@ -655,7 +655,7 @@ def test_what_collects_is_left_out_where_states_are_held_back(
     with_baselines: Path, split: str, left_out: list[str], evaluate: Evaluate
 ) -> None:
     states = ["--states", f"{split}/Level4.*", "--ticks", "60", "--episodes"]
-    done = evaluate(with_baselines, "sf2", *states, "1", "--json")
+    done = evaluate(with_baselines, "sf2_ram_text", *states, "1", "--json")
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert _each("left_out", result["players"]) == [left_out] + [[]] * (len(result["players"]) - 1)
@@ -677,7 +677,7 @@ def test_an_adapter_for_another_model_is_refused_before_a_game(
     )
     other.save(with_baselines / "other.safetensors", title="other", made_by="test")
     done = evaluate(
-        with_baselines, "sf2", "--brain", "lora=other.safetensors", *LEVEL4, "2", "--json"
+        with_baselines, "sf2_ram_text", "--brain", "lora=other.safetensors", *LEVEL4, "2", "--json"
     )
     assert done.returncode == 2
     assert "other.safetensors of lora was made for, 'another model'" in done.stderr

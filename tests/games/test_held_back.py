@@ -110,7 +110,7 @@ def test_a_workflow_that_collects_from_a_held_back_style_is_refused(
 def test_the_log_of_decisions_collects(minibrains: Command) -> None:
     changes = ["--set", 'console.states=["Level4.TarnVsKaze"]']
     for command in ("check", "run"):
-        refused = minibrains(command, "sf2", *changes)
+        refused = minibrains(command, "sf2_ram_text", *changes)
         assert refused.returncode == 2
         assert (
             "decisions collects or trains, and the state 'Level4.TarnVsKaze' is held back"
@@ -118,7 +118,7 @@ def test_the_log_of_decisions_collects(minibrains: Command) -> None:
         )
         assert "Or mute the nodes that collect: --mute decisions" in refused.stderr
     assert (
-        minibrains("run", "sf2", *changes, "--ticks", "40", "--mute", "decisions").returncode == 0
+        minibrains("run", "sf2_ram_text", *changes, "--ticks", "40", "--mute", "decisions").returncode == 0
     )
 
 

@@ -393,7 +393,7 @@ def test_a_shipped_brain_is_found_by_the_name_that_its_folder_had(server: Server
     sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
 
     async def talk(client: Talk) -> None:
-        workflow = await client.get("/templates/sf2")
+        workflow = await client.get("/templates/sf2_ram_text")
         workflow["nodes"]["lora"]["brain"] = "lora/sf2-untrained.safetensors"
         workflow["nodes"]["prompt"]["brain"] = {"file": "prompt/sf2.safetensors", "sha256": sha256}
         assert (await client.post("/check", {"workflow": workflow}))["faults"] == []
@@ -414,7 +414,7 @@ def test_an_adapter_for_another_model_is_a_fault_in_the_editor(server: Server) -
     other.save(server.data / "models" / "other.safetensors", title="other", made_by="test")
 
     async def talk(client: Talk) -> None:
-        workflow = await client.get("/templates/sf2")
+        workflow = await client.get("/templates/sf2_ram_text")
         assert (await client.post("/check", {"workflow": workflow}))["faults"] == []
         workflow["nodes"]["lora"]["brain"] = "other.safetensors"
         (fault,) = (await client.post("/check", {"workflow": workflow}))["faults"]

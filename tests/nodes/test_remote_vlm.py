@@ -297,7 +297,7 @@ def test_check_refuses_what_is_no_address_or_no_name_of_a_key(
 
 def _workflow(file: Path, server: ChatServer, **entry: Any) -> Path:
     """Write the Street Fighter agent with a RemoteVLM."""
-    workflow = json.loads((bundled_dir("workflows") / "sf2.json").read_text())
+    workflow = json.loads((bundled_dir("workflows") / "sf2_ram_text.json").read_text())
     strategist = workflow["nodes"]["strategist"]
     strategist["type"] = "RemoteVLM@1"
     strategist["set"] = {"endpoint": server.address, "model": "tiny", **entry.pop("set", {})}

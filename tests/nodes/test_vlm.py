@@ -749,13 +749,13 @@ def _logged(file: Path) -> list[dict[str, Any]]:
 def test_a_strategist_that_hangs_costs_its_time_limit_once_and_the_fight_goes_on(
     summary: Callable[..., dict[str, Any]], minibrains: Callable[..., Any], tmp_path: Path
 ) -> None:
-    workflow = json.loads((bundled_dir("workflows") / "sf2.json").read_text())
+    workflow = json.loads((bundled_dir("workflows") / "sf2_ram_text.json").read_text())
     workflow["nodes"]["strategist"] |= {"type": "hangs.Hangs@1", "timeout": 0.3}
     workflow["nodes"]["text"] = {"type": "Log@1", "in": {"value": "strategist.text"}}
-    (tmp_path / "sf2.json").write_text(json.dumps(workflow))
+    (tmp_path / "sf2_ram_text.json").write_text(json.dumps(workflow))
     (tmp_path / "hangs.py").write_text(HANGS)
     result = summary(
-        "./sf2.json", "--pack", "hangs.py", "--ticks", 150, "--episodes", 2, "--record"
+        "./sf2_ram_text.json", "--pack", "hangs.py", "--ticks", 150, "--episodes", 2, "--record"
     )
     assert _each("ticks", result["episodes"]) == [150, 150]
     node = result["nodes"]["strategist"]
@@ -771,16 +771,16 @@ def test_a_strategist_that_hangs_costs_its_time_limit_once_and_the_fight_goes_on
 def test_each_answer_of_a_strategist_that_continues_is_acted_on_once(
     summary: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
-    workflow = json.loads((bundled_dir("workflows") / "sf2.json").read_text())
+    workflow = json.loads((bundled_dir("workflows") / "sf2_ram_text.json").read_text())
     workflow["nodes"]["strategist"] |= {
         "type": "answers.Answers@1",
         "busy": "continue",
         "latency": 5,
     }
     workflow["nodes"]["sent"] = {"type": "Log@1", "in": {"value": "gate.action"}}
-    (tmp_path / "sf2.json").write_text(json.dumps(workflow))
+    (tmp_path / "sf2_ram_text.json").write_text(json.dumps(workflow))
     (tmp_path / "answers.py").write_text(ANSWERS)
-    result = summary("./sf2.json", "--pack", "answers.py", "--ticks", 300)
+    result = summary("./sf2_ram_text.json", "--pack", "answers.py", "--ticks", 300)
     assert result["nodes"]["strategist"]["runs"] == 10
     assert sum(result["episodes"][0]["rungs"].values()) == 10
     (log,) = tmp_path.rglob("sent.jsonl")
@@ -793,12 +793,12 @@ def test_each_answer_of_a_strategist_that_continues_is_acted_on_once(
 def test_sf2_plays_decides_by_the_clock_and_is_the_same_again(
     summary: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
-    first = summary("sf2", "--ticks", 300)
+    first = summary("sf2_ram_text", "--ticks", 300)
     assert first["game"] == "Duel-Genesis"
     for name in ("strategist", "tiles", "overlay", "view", "features"):
         assert first["nodes"][name]["runs"] == 10, name
     assert 0 < first["episodes"][0]["unknown_tiles"] < 0.5
-    workflow = json.loads((bundled_dir("workflows") / "sf2.json").read_text())
+    workflow = json.loads((bundled_dir("workflows") / "sf2_ram_text.json").read_text())
     links = {"answer": "strategist.probabilities", "sent": "gate.action"}
     for name, link in links.items():
         workflow["nodes"][name] = {"type": "Log@1", "in": {"value": link}}

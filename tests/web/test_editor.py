@@ -322,7 +322,7 @@ def test_nodes_that_are_added_with_the_keyboard_lie_beside_each_other(page: Edit
 def test_a_large_workflow_opens_at_a_scale_that_can_be_read(
     page: EditorPage, screenshots: Path | None
 ) -> None:
-    page.start_with("sf2")
+    page.start_with("sf2_ram_text")
     assert page.ask("editor.board.view.scale") == pytest.approx(0.6)
     # it begins in the upper left, with the console
     left, top, _, _ = page.ask(VIEW)
@@ -602,7 +602,7 @@ def test_a_fault_stands_on_its_node_in_words_and_nothing_runs(page: EditorPage) 
 
 
 def test_how_long_the_model_thought_is_a_histogram(page: EditorPage) -> None:
-    page.start_with("sf2")
+    page.start_with("sf2_ram_text")
     page.page.get_by_role("button", name="Run", exact=True).click()
     page.select("strategist")
     bars = page.page.locator("#inspector .bars")
@@ -726,7 +726,7 @@ def test_a_number_out_of_range_is_refused_in_words(page: EditorPage) -> None:
 
 def test_a_new_workflow_begins_at_full_size(page: EditorPage) -> None:
     scale = "editor.board.toClient([1, 0])[0] - editor.board.toClient([0, 0])[0]"
-    page.start_with("sf2")
+    page.start_with("sf2_ram_text")
     assert page.ask(scale) < 0.7
     page.page.locator('[data-tab="files"]').click()
     page.page.get_by_role("button", name="New workflow").click()
@@ -1198,7 +1198,7 @@ def test_the_graph_of_the_fighter_can_be_read(
     with editor(
         browser, address, viewport={"width": 2048, "height": 1100}, color_scheme="dark"
     ) as page:
-        page.start_with("sf2")
+        page.start_with("sf2_ram_text")
         page.press("f")
         boxes = page.ask("[...editor.board.boxes.values()].map((box) => [...box])")
         first = [min(x for x, _, _, _ in boxes) - 40, min(y for _, y, _, _ in boxes) - 40]

@@ -21,7 +21,7 @@ def test_what_the_strategist_is_asked_and_answers_is_read_in_full(
     browser: Browser, address: str, theme: str, screenshots: Path | None
 ) -> None:
     with editor(browser, address, color_scheme=theme) as page:
-        page.start_with("sf2")
+        page.start_with("sf2_ram_text")
         page.select("strategist")
         page.press("v")
         expect(value_of(page, "inputs.prompt")).to_have_text("Nothing was delivered yet.")
