@@ -28,7 +28,7 @@ WITH_AN_EMULATOR = ("games/test_duel.py",)
 """The files whose tests share an emulator that is open. A process can have only one, so their
 commands get a process each."""
 LONGEST = (
-    "games/test_sf2_pixels.py",
+    "games/test_pixel_agents.py",
     "web/test_editor.py",
     "process/test_workers.py",
     "web/test_live_view.py",

@@ -1192,13 +1192,14 @@ def _are_apart(one: list[float], other: list[float]) -> bool:
     return False
 
 
+@pytest.mark.parametrize("name", ["sf2", "sf2_ram_text"])
 def test_the_graph_of_the_fighter_can_be_read(
-    browser: Browser, address: str, screenshots: Path | None
+    browser: Browser, address: str, screenshots: Path | None, name: str
 ) -> None:
     with editor(
         browser, address, viewport={"width": 2048, "height": 1100}, color_scheme="dark"
     ) as page:
-        page.start_with("sf2_ram_text")
+        page.start_with(name)
         page.press("f")
         boxes = page.ask("[...editor.board.boxes.values()].map((box) => [...box])")
         first = [min(x for x, _, _, _ in boxes) - 40, min(y for _, y, _, _ in boxes) - 40]
@@ -1208,7 +1209,7 @@ def test_the_graph_of_the_fighter_can_be_read(
         clip = FloatRect(x=left, y=top, width=right - left, height=bottom - top)
         taken = page.page.screenshot(clip=clip)
         if screenshots is not None:
-            _save_picture(taken, screenshots / "sf2-graph.png")
+            _save_picture(taken, screenshots / f"{name.replace('_', '-')}-graph.png")
         assert page.troubles == []
 
 

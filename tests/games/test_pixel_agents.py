@@ -1,4 +1,4 @@
-"""sf2_pixels: a network that plays Duel from pixels."""
+"""sf2 and sf2_pixels: a vision-language model and a small network that play Duel from pixels."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from minibrains.run.host import RunHost
 from nodes.consoles.retro import RetroEmulator
 from tests.support.command import Command
 
+AGENTS = ("sf2", "sf2_pixels")
 VALIDATION = {"console.states": ["validation/Level4.*"], "console.write": {"seed": "$seed"}}
 
 
@@ -43,35 +44,40 @@ def noisy_variables(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("agent", AGENTS)
 def test_nothing_that_is_read_from_memory_reaches_the_pad(
-    request: pytest.FixtureRequest,
+    request: pytest.FixtureRequest, agent: str
 ) -> None:
     """With noise in all variables, the pads are equal, and so is the game."""
-    before = _play("sf2_pixels", episodes=2, ticks=1200)
+    before = _play(agent, episodes=2, ticks=1200)
     rules = _play("sf2_scripted", episodes=1, ticks=1200)
     request.getfixturevalue("noisy_variables")
-    after = _play("sf2_pixels", episodes=2, ticks=1200)
+    after = _play(agent, episodes=2, ticks=1200)
     for row, noisy in zip(before, after, strict=True):
         assert row["actions_sha256"] == noisy["actions_sha256"]
     misled = _play("sf2_scripted", episodes=1, ticks=1200)
     assert rules[0]["actions_sha256"] != misled[0]["actions_sha256"], "noise is not delivered"
 
 
-def test_no_node_learns_which_state_the_game_began_from(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("agent", AGENTS)
+def test_no_node_learns_which_state_the_game_began_from(
+    monkeypatch: pytest.MonkeyPatch, agent: str
+) -> None:
     asked: set[str] = set()
 
     def spied(host: RunHost) -> None:
         asked.add(host.node)
 
     monkeypatch.setattr(RunHost, "start", property(spied))
-    _play("sf2_pixels", episodes=2, ticks=60)
+    _play(agent, episodes=2, ticks=60)
     assert not asked
 
 
 @pytest.mark.slow
-def test_it_wins_matches_on_a_stage_and_in_match_ups_that_it_has_not_seen() -> None:
-    """A quick check; docs/cloning.md has the measurement."""
-    rows = _play("sf2_pixels", episodes=50)
+@pytest.mark.parametrize("agent", AGENTS)
+def test_it_wins_matches_on_a_stage_and_in_match_ups_that_it_has_not_seen(agent: str) -> None:
+    """A quick check; docs/cloning.md and docs/sf2.md have the measurements."""
+    rows = _play(agent, episodes=50)
     won = sum(bool(row["won"]) for row in rows)
     assert won >= 35
 
@@ -97,6 +103,45 @@ def test_a_small_network_is_collected_for_trained_corrected_and_played(
     assert len(files) == 4, "corrections are added to what there is"
     header = read_header(home / "models" / name)
     assert json.loads(header.metadata["data"])["episodes"] == 3
+
+
+@pytest.mark.slow
+def test_a_language_model_is_taught_adapted_and_played(
+    minibrains_process: Command, tmp_path: Path
+) -> None:
+    """The commands of docs/language-models.md and docs/sf2.md, with less of everything."""
+    base, lora = "vlm/small.safetensors", "lora_adapter/styled.safetensors"
+    short = ("--ticks", "900", "--episodes", "2")
+    for command in (
+        ("run", "sf2_distil", "--set", "writer.name=small", *short),
+        ("run", "sf2_train_base", "--set", "train.data=small", "--set", "train.name=small"),
+        (
+            "run",
+            "sf2_correct",
+            "--set",
+            "writer.name=small",
+            "--brain",
+            f"strategist={base}",
+            *short,
+        ),
+        ("run", "sf2_style", "--set", "writer.name=styled", *short),
+        (
+            *("run", "sf2_train_lora", "--brain", f"train={base}"),
+            *("--set", "train.data=styled", "--set", "train.name=styled"),
+        ),
+        (
+            *("run", "sf2", "--brain", f"strategist={base}", "--brain", f"lora={lora}"),
+            *("--ticks", "300", "--episodes", "1"),
+        ),
+        ("run", "sf2_merge", "--brain", f"merge={base}", "--brain", f"lora={lora}"),
+    ):
+        done = minibrains_process(*command)
+        assert done.returncode == 0, done.stderr
+
+    home = tmp_path / "home"
+    files = list((home / "data/small").glob("*.parquet"))
+    assert len(files) == 4, "corrections are added to what there is"
+    assert (home / "models/vlm/sf2-merged.safetensors").is_file()
 
 
 @pytest.mark.soak
