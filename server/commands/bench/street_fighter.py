@@ -1,4 +1,4 @@
-"""The agent of `workflows/sf2.json` written without a graph: one loop,
+"""The agent of `workflows/sf2_ram_text.json` written without a graph: one loop,
 to be read from top to bottom.
 
 It plays exactly the same game, button by button. The processing of pictures, the model and the log
