@@ -470,9 +470,8 @@ def test_opponents_hold_the_other_pad_and_the_same_ones_for_all(
 def test_what_collects_is_left_out_against_opponents_that_are_held_back(
     tmp_path: Path, evaluate: Evaluate
 ) -> None:
-    done = evaluate(
-        tmp_path, "sf2_ram_text", *LEVEL4, "1", "--opponents", "*/[rs]*o*", "--ticks", "40", "--json"
-    )
+    opponents = ("--opponents", "*/[rs]*o*", "--ticks", "40", "--json")
+    done = evaluate(tmp_path, "sf2_ram_text", *LEVEL4, "1", *opponents)
     assert done.returncode == 0, done.stderr
     sections = json.loads(done.stdout)["opponents"]
     (section,) = sections

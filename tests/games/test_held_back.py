@@ -117,9 +117,8 @@ def test_the_log_of_decisions_collects(minibrains: Command) -> None:
             in refused.stderr
         )
         assert "Or mute the nodes that collect: --mute decisions" in refused.stderr
-    assert (
-        minibrains("run", "sf2_ram_text", *changes, "--ticks", "40", "--mute", "decisions").returncode == 0
-    )
+    muted = ("--ticks", "40", "--mute", "decisions")
+    assert minibrains("run", "sf2_ram_text", *changes, *muted).returncode == 0
 
 
 @pytest.mark.parametrize(

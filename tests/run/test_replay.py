@@ -239,7 +239,8 @@ def test_a_brain_whose_answers_are_on_the_tape_may_have_changed(
     """So do the games of a model that has been trained on since, and of its adapter."""
     brain = tmp_path / "brain.safetensors"
     brain.write_bytes((bundled_dir("models") / name).read_bytes())
-    played = summary("sf2_ram_text", "--ticks", 60, "--record", "--brain", f"{node}={brain}", *arguments)
+    recorded = ("--ticks", 60, "--record", "--brain", f"{node}={brain}")
+    played = summary("sf2_ram_text", *recorded, *arguments)
     brain.write_bytes(brain.read_bytes().replace(b"Minibrains", b"Maxibrains"))
     assert replay(played["run_dir"])["equal"]
 
