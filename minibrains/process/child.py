@@ -77,7 +77,7 @@ class ChildProcess:
             output = Path(self._output.name)
         self._connection, theirs = _SPAWN.Pipe()
         self._process = _SPAWN.Process(
-            target=run_child, args=(theirs, task, shutdown_timeout, output), name=name
+            target=run_child, args=(theirs, shutdown_timeout, output), name=name
         )
         try:
             start_with_signals_blocked(self._process)
@@ -88,6 +88,10 @@ class ChildProcess:
         finally:
             theirs.close()
         _running.add(self)
+        # not as an argument of the process: multiprocessing waits for ever if a large one is not
+        # read, because the process ended while it imported the script
+        with suppress(OSError):  # it has ended, which `receive` reports
+            self._connection.send_bytes(task)
 
     @property
     def pid(self) -> int | None:
@@ -124,7 +128,7 @@ class ChildProcess:
                 raise TimeoutError(f"nothing was heard for {timeout:g} s")
         try:
             return self._connection.recv_bytes()
-        except OSError as error:
+        except (EOFError, OSError) as error:
             raise EOFError("the process has ended") from error
 
     def close(self) -> None:

@@ -44,10 +44,8 @@ class ParentProcess:
             raise EOFError("the parent process is gone") from error
 
 
-def run_child(
-    connection: Connection, task: bytes, shutdown_timeout: float, output: Path | None
-) -> None:
-    """Run the function that was given to `ChildProcess`;
+def run_child(connection: Connection, shutdown_timeout: float, output: Path | None) -> None:
+    """Run the function that was given to `ChildProcess`, which is its first message;
     the main function of each child process.
     """
     if output is not None:
@@ -59,8 +57,13 @@ def run_child(
         name="waits for the parent's end",
         daemon=True,
     ).start()
+    parent = ParentProcess(connection)
+    try:
+        task = parent.receive()
+    except EOFError:
+        return
     function, arguments = decode(task, "what a child process was given", "in that process")
-    function(ParentProcess(connection), *arguments)
+    function(parent, *arguments)
 
 
 def _redirect_output(output: Path) -> None:

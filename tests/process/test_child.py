@@ -216,6 +216,26 @@ def test_an_exception_comes_with_what_it_was_raised_from() -> None:
     assert "it cannot begin" in str(cause.__cause__)
 
 
+UNGUARDED = """
+from minibrains.process.child import ChildProcess
+from tests.process.test_child import hang
+
+ChildProcess(hang, bytes(1_000_000), name="child", shutdown_timeout=0.5, keep_output=True).receive()
+"""
+
+
+def test_a_script_that_a_child_cannot_import_does_not_hang(tmp_path: Path) -> None:
+    """Each process imports the script of its parent, and this one starts another process."""
+    script = tmp_path / "unguarded.py"
+    script.write_text(UNGUARDED)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    done = subprocess.run(
+        [sys.executable, script], env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 1
+    assert "EOFError: the process has ended" in done.stderr
+
+
 # -- the end of the parent -------------------------------------------------------------------------
 
 PARENT = """
