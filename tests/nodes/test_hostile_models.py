@@ -209,8 +209,9 @@ def test_the_verdict_on_another_model_is_not_taken_for_its_own(
         load_pretrained(other)
 
 
-def test_the_shipped_model_is_known_by_its_hash() -> None:
-    assert hash_file(bundled_dir("models") / "vlm/sf2-untrained.safetensors") in OURS
+def test_the_shipped_models_are_known_by_their_hash() -> None:
+    shipped = (bundled_dir("models") / "vlm").glob("*.safetensors")
+    assert {hash_file(file) for file in shipped} == OURS
 
 
 def test_a_model_of_ours_is_not_tried_out() -> None:

@@ -75,6 +75,9 @@ FROM_WORKFLOWS: Mapping[str, WorkflowBrain] = {
 TRAINED: Mapping[str, str] = {
     "policy_head/duel.safetensors": "docs/cloning.md",
     "vector_policy/duel.safetensors": "docs/reinforcement.md",
+    "vlm/sf2.safetensors": "docs/sf2.md",
+    "lora_adapter/sf2-aggressive.safetensors": "docs/sf2.md",
+    "lora_adapter/sf2-defensive.safetensors": "docs/sf2.md",
 }
 """File in models/ -> the page that says how it was trained."""
 
