@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from abc import abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
@@ -185,15 +185,11 @@ class VLMTraining(Imitation, abstract=True):
         """Return the settings of the trainer."""
 
     @abstractmethod
-    def _answers_to(self, labels: Collection[int], actions: tuple[str, ...]) -> tuple[str, ...]:
+    def _answers_to(self, labels: Collection[int]) -> tuple[str, ...]:
         """Return the answers that the model chooses from.
 
         Args:
             labels: The actions that are right somewhere.
-            actions: The names of all actions.
-
-        Raises:
-            DataError: The model cannot give them.
         """
 
     @abstractmethod
@@ -261,8 +257,35 @@ class VLMTraining(Imitation, abstract=True):
             read = VLMSamples(self._data_set, side, self.prompts, self._auxiliary, self.seed)
             sides.append(read)
         labels = {*sides[0].labels.tolist(), *sides[1].labels.tolist()}
-        answers = self._answers_to(labels, infos[0].actions)
+        answers = self._answers_to(labels)
+        self._leave_out_others(sides, answers, infos[0].actions)
         return _Data(infos, sides[0], sides[1], answers)
+
+    def _leave_out_others(
+        self, sides: Sequence[VLMSamples], answers: Collection[str], actions: tuple[str, ...]
+    ) -> None:
+        """Leave out the samples with an action that is no answer of the model, and say so.
+
+        Raises DataError if none is left to learn from, or to validate with.
+        """
+        others: set[str] = set()
+        count = 0
+        for side in sides:
+            for label in set(side.labels.tolist()):
+                if str(label) not in answers:
+                    others.add(actions[label])
+            count += side.leave_out_others([int(answer) for answer in answers])
+        if not others:
+            return
+        names = ", ".join(sorted(others))
+        if not all(sides):
+            raise DataError(
+                f"the data set {self.data} has the actions {names}, which are no answers of the "
+                "model; expected a model that was trained on the same actions"
+            )
+        self._host.say(
+            f"left out {count} samples whose actions are no answers of the model: {names}"
+        )
 
     @property
     def _auxiliary(self) -> tuple[str, ...]:
@@ -478,7 +501,7 @@ class TrainVLM(VLMTraining):
     def _settings(self) -> AnswerTraining:
         return self._training(self.epochs, self.batch, 1, self.rate)
 
-    def _answers_to(self, labels: Collection[int], actions: tuple[str, ...]) -> tuple[str, ...]:
+    def _answers_to(self, labels: Collection[int]) -> tuple[str, ...]:
         return tuple(str(label) for label in sorted(labels))
 
     def _make_learner(self, asked: Pretrained, data: _Data, reader: BatchReader) -> AnswerLearner:
@@ -532,8 +555,9 @@ class TrainLoRA(VLMTraining):
 
     Its brain is the model to adapt. What changes are the seven projections of each layer of its
     language model; the part that sees stays as it is. Give it a trained model: on one with random
-    weights an adapter learns nothing. Everything else is as with TrainVLM; adapters are saved as
-    `lora_adapter/NAME.safetensors`, for a LoRALoader.
+    weights an adapter learns nothing. Samples whose action is no answer of the model are left out.
+    Everything else is as with TrainVLM; adapters are saved as `lora_adapter/NAME.safetensors`, for
+    a LoRALoader.
 
     A setting that is 0, or a dropout below 0, is that of the preset.
 
@@ -581,14 +605,7 @@ class TrainLoRA(VLMTraining):
         lora = self.lora()
         return self._training(lora.epochs, lora.batch, lora.accumulate, lora.rate)
 
-    def _answers_to(self, labels: Collection[int], actions: tuple[str, ...]) -> tuple[str, ...]:
-        unknown = [label for label in sorted(labels) if str(label) not in self.brain.answers]
-        if unknown:
-            names = ", ".join([actions[label] for label in unknown])
-            raise DataError(
-                f"the data set {self.data} has the actions {names}, which are no answers of the "
-                "model; expected a model that was trained on the same actions"
-            )
+    def _answers_to(self, labels: Collection[int]) -> tuple[str, ...]:
         return self.brain.answers
 
     def _make_learner(self, asked: Pretrained, data: _Data, reader: BatchReader) -> AnswerLearner:

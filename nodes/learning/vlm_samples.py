@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -87,6 +87,14 @@ class VLMSamples:
         """float32 [n, targets], in the units of the game's variables."""
         self._prompts = tuple(prompts)
         self._asked = np.random.default_rng(seed).integers(len(prompts), size=len(self.labels))
+
+    def leave_out_others(self, actions: Collection[int]) -> int:
+        """Leave out the samples whose label is none of these actions, and return their number."""
+        kept = np.isin(self.labels, list(actions))
+        self._pictures = [self._pictures[row] for row in np.flatnonzero(kept).tolist()]
+        self.labels, self.seconds = self.labels[kept], self.seconds[kept]
+        self.targets, self._asked = self.targets[kept], self._asked[kept]
+        return int(np.count_nonzero(~kept))
 
     def __len__(self) -> int:
         return len(self._pictures)

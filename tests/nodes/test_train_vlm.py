@@ -391,17 +391,35 @@ def test_presets(model: VLMBrain) -> None:
     assert changed.dropout == 0.0
 
 
+def _answering(model: VLMBrain, path: Path, *answers: str) -> VLMBrain:
+    """Save a model with the same weights and other answers, and return it."""
+    other = VLMBrain(model.tensors, files=model.files, answers=answers)
+    other.save(path, title="Other answers", made_by="a test")
+    return VLMBrain.load(path)
+
+
+def test_samples_of_actions_that_the_model_cannot_answer_are_left_out(
+    tmp_path: Path, home: Path, model: VLMBrain
+) -> None:
+    data = write_pictures(2)
+    unknown = 0
+    for info in data.episodes():
+        samples = data.read(info)
+        unknown += int(((samples.actions == 2) & (samples.actionable == 1)).sum())
+    two = _answering(model, tmp_path / "two.safetensors", "0", "1")
+    host = _train(_lora(two, epochs=1), tmp_path)
+    left_out = f"left out {unknown} samples whose actions are no answers of the model: {ACTIONS[2]}"
+    assert left_out in host.said
+    assert (home / "models/lora_adapter/adapter.safetensors").is_file()
+
+
 def test_an_adapter_for_actions_that_the_model_cannot_answer_is_refused(
     tmp_path: Path, model: VLMBrain
 ) -> None:
     write_pictures(2)
-    path = tmp_path / "two.safetensors"
-    two = VLMBrain(model.tensors, files=model.files, answers=("0", "1"))
-    two.save(path, title="Two", made_by="a test")
-
-    node = _lora(VLMBrain.load(path))
-    with pytest.raises(DataError, match=f"has the actions {ACTIONS[2]}, which are no answers of"):
-        _train(node, tmp_path)
+    others = _answering(model, tmp_path / "others.safetensors", "7", "8")
+    with pytest.raises(DataError, match="has the actions kick, punch, wait, which are no answers"):
+        _train(_lora(others), tmp_path)
 
 
 # -- merging
