@@ -403,8 +403,8 @@ def test_samples_of_actions_that_the_model_cannot_answer_are_left_out(
 ) -> None:
     data = write_pictures(2)
     unknown = 0
-    for info in data.episodes():
-        samples = data.read(info)
+    for episode in data.episodes():
+        samples = data.read(episode)
         unknown += int(((samples.actions == 2) & (samples.actionable == 1)).sum())
     two = _answering(model, tmp_path / "two.safetensors", "0", "1")
     host = _train(_lora(two, epochs=1), tmp_path)
