@@ -67,12 +67,15 @@ class Game:
 
     def state_file(self, state: str) -> Path:
         """Return the file of a save state. Raises GameError, which lists the states that exist."""
-        states = self.state_files()
-        if state not in states:
-            some = ", ".join(sorted(states)[:10])
-            hint = suggest(state, sorted(states)) or f"It has: {some or 'none'}"
-            raise GameError(f"the game {self.name!r} has no state {state!r}. {hint}")
-        return states[state]
+        # not by a list of all states: there may be hundreds, and all of them are asked for in turn
+        for folder in self.folders:
+            path = folder / f"{state}{STATE_SUFFIX}"
+            if path.parent == folder and os.path.isfile(path):
+                return path
+        states = self.states()
+        some = ", ".join(states[:10])
+        hint = suggest(state, states) or f"It has: {some or 'none'}"
+        raise GameError(f"the game {self.name!r} has no state {state!r}. {hint}")
 
     def buttons(self) -> tuple[str, ...] | None:
         """Return the buttons of its console's pad, from stable-retro's description of its cores;

@@ -39,7 +39,7 @@ def without_collector() -> Iterator[None]:
 def freeze_heap() -> None:
     """Freeze all objects that exist now, and move them into huge pages where the system has them.
 
-    Call it when the nodes are open, and `gc.unfreeze()` before they are closed. The garbage
+    Call it when the nodes are open, and `gc.unfreeze()` once they are closed. The garbage
     collector skips frozen objects. Huge pages help because an emulated frame evicts the processor's
     caches, so that every small page that a tick touches has to be looked up again.
     """

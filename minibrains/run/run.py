@@ -42,6 +42,9 @@ State = Literal["done", "stopped", "failed"]
 
 _PROGRESS_EVERY: Final = 0.1
 """Seconds between two reports of the progress."""
+_BRIEF: Final = 1.0
+"""Seconds of ticking after which the heap is frozen: a run that is over sooner would gain less than
+it takes."""
 _EDIT_POLL: Final = 0.02
 """Seconds between two checks whether an edit was applied."""
 
@@ -129,6 +132,7 @@ class Run:
         self.clock: Engine | RealtimeClock
         """The object that ticks: the engine itself, or a realtime clock around it."""
         self._dir = dir
+        self._has_frozen_heap = False
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self._map = map
         recorder = None
@@ -346,6 +350,8 @@ class Run:
             fitting = int(left * budget.seconds / max(now - started, 1e-6))
             chunk = max(1, min(2 * left, fitting))
             self._tell_failures()
+            if self.results.seconds >= _BRIEF and not self._has_frozen_heap:
+                self._freeze_heap()
             if ended or engine.tick == limit or now - shown >= _PROGRESS_EVERY:
                 shown = now
                 self._tell_progress(index)
@@ -493,9 +499,13 @@ class Run:
             self.engine.open(self.make_host)
         if self.settings.clock == "realtime":
             self._use_realtime_clock()
-        freeze_heap()
+            self._freeze_heap()  # at once, because later it would miss deadlines
         for hook in self.hooks:
             hook.after_open(self)
+
+    def _freeze_heap(self) -> None:
+        freeze_heap()
+        self._has_frozen_heap = True
 
     def _close_engine(self) -> None:
         """Close the nodes, and report those that could not be closed.

@@ -15,6 +15,7 @@ from minibrains.errors import MinibrainsError
 from minibrains.graph.check import resolve_sizes
 from minibrains.graph.workflow import Link, Workflow
 from minibrains.run.episode import episode_row
+from minibrains.run.memory import freeze_heap
 from minibrains.run.run import Run
 from minibrains.run.spec import RunSpec
 from minibrains.training.spaces import Port
@@ -124,6 +125,7 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
         except BaseException:
             self.close()
             raise
+        freeze_heap()
         self._stepper = Stepper(self._run.engine)
         self._index = 0
         self._seed: int | None = None

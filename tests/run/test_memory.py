@@ -1,6 +1,4 @@
-"""What is made ready before a run: it stays what it was,
-and lies in large pages where the system has them.
-"""
+"""The memory of a run: it stays what it was, and lies in large pages where the system has them."""
 
 from __future__ import annotations
 
@@ -12,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from minibrains import Budget, Hook, Run, RunSpec
 from minibrains.run.memory import freeze_heap
 
 COLLAPSE = 25
@@ -49,3 +48,40 @@ def test_what_is_there_goes_into_large_pages() -> None:
     finally:
         gc.unfreeze()
     assert all(block == bytes([place % 256]) * 5000 for place, block in enumerate(kept))
+
+
+class Frozen(Hook):
+    """Notes whether the heap is frozen, and stops the run as soon as it is."""
+
+    def __init__(self) -> None:
+        self.before_first_tick = False
+        self.at_last_tick = False
+
+    def after_open(self, run: Run) -> None:
+        self.before_first_tick = gc.get_freeze_count() > 0
+
+    def between_ticks(self, run: Run) -> Budget | None:
+        self.at_last_tick = gc.get_freeze_count() > 0
+        if self.at_last_tick:
+            run.stopping = True
+        return None
+
+
+@pytest.mark.parametrize(
+    ("spec", "before_first_tick", "at_last_tick"),
+    [
+        (RunSpec("hello", ticks=20), False, False),
+        (RunSpec("airstriker", episodes=1000), False, True),
+        (RunSpec("airstriker", episodes=1000, clock="realtime"), True, True),
+    ],
+    ids=["brief", "long", "realtime"],
+)
+def test_a_run_is_frozen_unless_it_is_soon_over(
+    spec: RunSpec, before_first_tick: bool, at_last_tick: bool
+) -> None:
+    hook = Frozen()
+    with Run(spec, [hook]) as run:
+        for _ in run:
+            pass
+    assert (hook.before_first_tick, hook.at_last_tick) == (before_first_tick, at_last_tick)
+    assert gc.get_freeze_count() == 0

@@ -21,6 +21,7 @@ class EditorPage:
     def __init__(self, page: Page) -> None:
         self.page = page
         self.troubles: list[str] = []
+        self._held: set[str] = set()
         page.on("pageerror", lambda error: self.troubles.append(f"{error}\n{error.stack}"))
         page.on(
             "console",
@@ -36,6 +37,20 @@ class EditorPage:
     def open(self, address: str) -> EditorPage:
         self.page.goto(address)
         return self.ready()
+
+    def forget(self, address: str) -> None:
+        """Leave the editor of this server, and everything that was done in this tab."""
+        self.page.unroute_all(behavior="ignoreErrors")
+        for key in list(self._held):
+            self.release(key)
+        self.page.mouse.up()
+        self.page.mouse.move(0, 0)
+        # when the editor is left it stores its draft, so its storage is cleared on another page
+        self.page.goto(f"{address}api/queue")
+        self.page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
+        self.page.context.clear_cookies()
+        self.page.context.clear_permissions()
+        self.troubles.clear()
 
     def ready(self) -> EditorPage:
         """Once the page is there and has its connection."""
@@ -189,6 +204,14 @@ class EditorPage:
         self.page.locator("#board").focus()
         self.page.keyboard.press(keys)
 
+    def hold(self, key: str) -> None:
+        self._held.add(key)
+        self.page.keyboard.down(key)
+
+    def release(self, key: str) -> None:
+        self._held.remove(key)
+        self.page.keyboard.up(key)
+
     def save_as(self, name: str) -> None:
         self.press("Control+Shift+s")
         self.page.get_by_label("File name").fill(name)
@@ -221,13 +244,19 @@ class EditorPage:
 
 
 @contextmanager
-def editor(browser: Browser, address: str, **settings: Any) -> Iterator[EditorPage]:
-    """The editor in a browser of its own: nothing is remembered from other tests."""
+def new_tab(browser: Browser, **settings: Any) -> Iterator[EditorPage]:
+    """A tab of a browser that remembers nothing of what others do."""
     context = browser.new_context(
         **{"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce", **settings}
     )
-    page = EditorPage(context.new_page()).open(address)
     try:
-        yield page
+        yield EditorPage(context.new_page())
     finally:
         context.close()
+
+
+@contextmanager
+def editor(browser: Browser, address: str, **settings: Any) -> Iterator[EditorPage]:
+    """The editor in a new tab, for a test that needs one of its own or another server."""
+    with new_tab(browser, **settings) as tab:
+        yield tab.open(address)

@@ -14,22 +14,23 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
-from tests.support.editor_page import EditorPage, editor
+from tests.support.editor_page import EditorPage, new_tab
 from tests.support.paths import ROOT
 
 expect.set_options(timeout=60_000)  # a busy machine is no fault
 
 
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+"""The first of these that is installed is used. Chromium's headless shell takes least time: it has
+the same engine, but no windows, menus and extensions."""
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    chromium = (
-        shutil.which("chromium")
-        or shutil.which("chromium-browser")
-        or shutil.which("google-chrome")
-    )
-    assert chromium, "Chromium is missing, which tests the editor: apt-get install chromium"
+    found = [program for name in BROWSERS if (program := shutil.which(name))]
+    assert found, "Chromium is missing, which tests the editor: apt-get install chromium"
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=found[0], args=["--no-sandbox"])
         yield browser
         browser.close()
 
@@ -72,8 +73,26 @@ def address(data: Path) -> Iterator[str]:
         server.communicate(timeout=30)
 
 
+@pytest.fixture(scope="module")
+def tab(browser: Browser) -> Iterator[EditorPage]:
+    """The tab that the tests of a module share, because to open one takes as long as many tests."""
+    with new_tab(browser) as tab:
+        yield tab
+
+
 @pytest.fixture
-def page(browser: Browser, address: str) -> Iterator[EditorPage]:
-    with editor(browser, address) as page:
-        yield page
-        assert page.troubles == []
+def theme() -> str:
+    """The colours that the computer asks for; a test that is parametrized replaces this."""
+    return "light"
+
+
+@pytest.fixture
+def page(tab: EditorPage, address: str, theme: str) -> Iterator[EditorPage]:
+    """The editor as somebody sees it who opens it for the first time.
+
+    A test that opens a second tab or closes this one takes `editor` instead.
+    """
+    tab.forget(address)
+    tab.page.emulate_media(color_scheme=theme)
+    yield tab.open(address)
+    assert tab.troubles == []

@@ -5,53 +5,47 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from minibrains.brain_file import read_header
 from minibrains.files import bundled_dir
 from tests.support.contrast import least_contrast
-from tests.support.editor_page import editor
+from tests.support.editor_page import EditorPage
 
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
 def test_a_brain_is_looked_into_with_the_keyboard_alone(
-    browser: Browser, address: str, theme: str, screenshots: Path | None
+    page: EditorPage, theme: str, screenshots: Path | None
 ) -> None:
-    with editor(browser, address, color_scheme=theme) as page:
-        page.start_with("sf2_pixels")
-        page.select("head")
-        page.page.get_by_role("button", name="Look inside").press("Enter")
-        dialog = page.page.locator("dialog")
-        facts = dialog.locator(".facts")
-        title = read_header(bundled_dir("models") / "policy_head/duel.safetensors").metadata[
-            "title"
-        ]
-        expect(dialog.get_by_role("heading").first).to_have_text(title)
-        for text in ("policy_head, version 1", "MIT", "duel_clone", "validation agreement 0.8"):
-            expect(facts).to_contain_text(text)
-        row = dialog.locator("tr", has_text="convolution0.weight")
-        expect(row).to_contain_text("f1648 × 6 × 4 × 4")
-        row.scroll_into_view_if_needed()
-        expect(row.locator(".bars i")).to_have_count(32)
-        expect(row).to_contain_text("mean")
-        assert least_contrast(page.page, "dialog") >= 4.5
-        if screenshots is not None:
-            page.page.screenshot(path=screenshots / f"editor-brain-{theme}-1280x800.png")
-        parent = dialog.get_by_role("button", name="fighter_colors/duel.safetensors")
-        parent.press("Enter")
-        expect(dialog).to_contain_text("fighter_colors, version 1")
-        expect(dialog).to_have_count(1)
-        page.page.keyboard.press("Escape")
-        expect(dialog).to_have_count(0)
-        assert page.troubles == []
+    page.start_with("sf2_pixels")
+    page.select("head")
+    page.page.get_by_role("button", name="Look inside").press("Enter")
+    dialog = page.page.locator("dialog")
+    facts = dialog.locator(".facts")
+    title = read_header(bundled_dir("models") / "policy_head/duel.safetensors").metadata["title"]
+    expect(dialog.get_by_role("heading").first).to_have_text(title)
+    for text in ("policy_head, version 1", "MIT", "duel_clone", "validation agreement 0.8"):
+        expect(facts).to_contain_text(text)
+    row = dialog.locator("tr", has_text="convolution0.weight")
+    expect(row).to_contain_text("f1648 × 6 × 4 × 4")
+    row.scroll_into_view_if_needed()
+    expect(row.locator(".bars i")).to_have_count(32)
+    expect(row).to_contain_text("mean")
+    assert least_contrast(page.page, "dialog") >= 4.5
+    if screenshots is not None:
+        page.page.screenshot(path=screenshots / f"editor-brain-{theme}-1280x800.png")
+    parent = dialog.get_by_role("button", name="fighter_colors/duel.safetensors")
+    parent.press("Enter")
+    expect(dialog).to_contain_text("fighter_colors, version 1")
+    expect(dialog).to_have_count(1)
+    page.page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
 
 
-def test_the_list_of_files_opens_brains(browser: Browser, address: str) -> None:
-    with editor(browser, address) as page:
-        page.start_with("duel_expert")
-        page.press("Control+o")
-        page.page.locator('[data-brain="action_table/sf2.safetensors"]').press("Enter")
-        dialog = page.page.locator("dialog")
-        expect(dialog).to_contain_text("It states none")
-        expect(dialog.locator("tr", has_text="rows").locator(".bars i")).to_have_count(32)
-        assert page.troubles == []
+def test_the_list_of_files_opens_brains(page: EditorPage) -> None:
+    page.start_with("duel_expert")
+    page.press("Control+o")
+    page.page.locator('[data-brain="action_table/sf2.safetensors"]').press("Enter")
+    dialog = page.page.locator("dialog")
+    expect(dialog).to_contain_text("It states none")
+    expect(dialog.locator("tr", has_text="rows").locator(".bars i")).to_have_count(32)

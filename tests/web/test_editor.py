@@ -184,27 +184,28 @@ def test_a_node_dropped_on_a_wire_stands_in_it(page: EditorPage) -> None:
     assert page.workflow["nodes"]["small"]["in"] == {"frame": f"{grey}.value"}
 
 
-def test_copy_and_paste_between_tabs(page: EditorPage, address: str) -> None:
-    page.start_with("duel_expert")
-    page.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.press("Control+a")
-    page.press("Control+c")
-    other = EditorPage(page.page.context.new_page()).open(address)
-    before = len(other.workflow["nodes"])
-    other.press("Control+v")
-    other.until(f"Object.keys(editor.workflow.nodes).length === {before + 3}")
-    assert other.workflow["nodes"]["console_2" if before else "console"]["in"] == {
-        "pad1": "fighter_2.pad" if before else "fighter.pad"
-    }
-    assert other.troubles == []
+def test_copy_and_paste_between_tabs(browser: Browser, address: str) -> None:
+    with editor(browser, address) as page:
+        page.start_with("duel_expert")
+        page.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.press("Control+a")
+        page.press("Control+c")
+        other = EditorPage(page.page.context.new_page()).open(address)
+        before = len(other.workflow["nodes"])
+        other.press("Control+v")
+        other.until(f"Object.keys(editor.workflow.nodes).length === {before + 3}")
+        assert other.workflow["nodes"]["console_2" if before else "console"]["in"] == {
+            "pad1": "fighter_2.pad" if before else "fighter.pad"
+        }
+        assert other.troubles == []
 
 
 def test_groups_mute_and_bypass(page: EditorPage) -> None:
     page.start_with("airstriker_pixels")
     page.select("grey")
-    page.page.keyboard.down("Shift")
+    page.hold("Shift")
     page.page.mouse.click(*page.node("small"))
-    page.page.keyboard.up("Shift")
+    page.release("Shift")
     page.press("Control+g")
     (group,) = page.workflow["groups"]
     assert group["title"] == "Group"
@@ -228,29 +229,28 @@ def test_groups_mute_and_bypass(page: EditorPage) -> None:
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
 def test_mute_and_bypass_look_different(
-    browser: Browser, address: str, screenshots: Path | None, theme: str
+    page: EditorPage, screenshots: Path | None, theme: str
 ) -> None:
-    with editor(browser, address, color_scheme=theme) as page:
-        page.start_with("airstriker_pixels")
-        for scale in (1.0, 0.38):
-            page.ask(f"editor.board.zoom({scale} / editor.board.view.scale)")
-            page.ask("editor.board.centre(editor.board.boxes.get('small'))")
-            looks = {}
-            for key, mode in (("", None), ("m", "mute"), ("b", "bypass")):
-                page.select("small")
-                if key:
-                    page.press(key)
-                page.deselect()
-                assert page.workflow["nodes"]["small"].get("mode") == mode
-                looks[mode] = _look_of(page, "small")
-            for one, other in itertools.combinations(looks, 2):
-                changed = _share_of_changed_pixels(looks[one], looks[other])
-                assert changed > 0.1, (scale, one, other, changed)
-            if screenshots is not None:
-                for mode, look in looks.items():
-                    look.save(screenshots / f"mode-{mode or 'run'}-{theme}-{scale}.png")
-            page.press("Control+z")
-            page.press("Control+z")
+    page.start_with("airstriker_pixels")
+    for scale in (1.0, 0.38):
+        page.ask(f"editor.board.zoom({scale} / editor.board.view.scale)")
+        page.ask("editor.board.centre(editor.board.boxes.get('small'))")
+        looks = {}
+        for key, mode in (("", None), ("m", "mute"), ("b", "bypass")):
+            page.select("small")
+            if key:
+                page.press(key)
+            page.deselect()
+            assert page.workflow["nodes"]["small"].get("mode") == mode
+            looks[mode] = _look_of(page, "small")
+        for one, other in itertools.combinations(looks, 2):
+            changed = _share_of_changed_pixels(looks[one], looks[other])
+            assert changed > 0.1, (scale, one, other, changed)
+        if screenshots is not None:
+            for mode, look in looks.items():
+                look.save(screenshots / f"mode-{mode or 'run'}-{theme}-{scale}.png")
+        page.press("Control+z")
+        page.press("Control+z")
 
 
 def _look_of(page: EditorPage, node: str) -> Image.Image:
@@ -635,28 +635,29 @@ def test_what_a_cache_saved_is_said_at_the_node(page: EditorPage) -> None:
 
 
 def test_closing_the_page_does_not_stop_a_run_and_coming_back_shows_it(
-    page: EditorPage, address: str
+    browser: Browser, address: str
 ) -> None:
-    page.start_with("duel_expert")
-    page.page.get_by_role("button", name="Run", exact=True).click()
-    expect(page.status).to_contain_text("Running")
-    run = page.ask("session.run.id")
-    context = page.page.context
-    page.page.close()
-    again = EditorPage(context.new_page()).open(address)
-    expect(again.status).to_contain_text("Running")
-    assert again.ask("session.run.id") == run
-    again.frames("console", at_least=5)
-    again.page.get_by_role("button", name="Pause").click()
-    expect(again.status).to_contain_text("Paused")
-    again.page.get_by_role("button", name="Resume").click()
-    expect(again.status).to_contain_text("Running")
-    again.page.locator('[data-tab="runs"]').click()
-    expect(again.page.locator(f'[data-run="{run}"]')).to_contain_text("running")
-    again.page.get_by_role("button", name="Stop").first.click()
-    expect(again.status).to_contain_text("Stopped")
-    expect(again.page.locator(f'[data-run="{run}"]')).not_to_contain_text("running")
-    assert again.troubles == []
+    with editor(browser, address) as page:
+        page.start_with("duel_expert")
+        page.page.get_by_role("button", name="Run", exact=True).click()
+        expect(page.status).to_contain_text("Running")
+        run = page.ask("session.run.id")
+        context = page.page.context
+        page.page.close()
+        again = EditorPage(context.new_page()).open(address)
+        expect(again.status).to_contain_text("Running")
+        assert again.ask("session.run.id") == run
+        again.frames("console", at_least=5)
+        again.page.get_by_role("button", name="Pause").click()
+        expect(again.status).to_contain_text("Paused")
+        again.page.get_by_role("button", name="Resume").click()
+        expect(again.status).to_contain_text("Running")
+        again.page.locator('[data-tab="runs"]').click()
+        expect(again.page.locator(f'[data-run="{run}"]')).to_contain_text("running")
+        again.page.get_by_role("button", name="Stop").first.click()
+        expect(again.status).to_contain_text("Stopped")
+        expect(again.page.locator(f'[data-run="{run}"]')).not_to_contain_text("running")
+        assert again.troubles == []
 
 
 def test_a_late_answer_does_not_bring_a_run_that_ended_back_to_the_list(page: EditorPage) -> None:
@@ -910,26 +911,25 @@ def test_an_older_workflow_is_saved_in_todays_form_even_at_once(
 
 @pytest.mark.parametrize("part", [".icon", "span"], ids=["icon", "word"])
 def test_a_button_that_is_drawn_anew_while_it_is_pressed_is_clicked(
-    browser: Browser, tmp_path: Path, part: str
+    page: EditorPage, part: str
 ) -> None:
-    with serving(tmp_path / "data") as server, editor(browser, server.address) as page:
-        page.start_with("duel_expert")
-        page.page.get_by_role("button", name="Run", exact=True).click()
-        page.frames("console", at_least=1)
-        stop = page.page.locator(".bar-middle button[title^=Stop]")
-        x, y = stop.evaluate(
-            """(button, part) => {
-                const { x, y, width, height } = button.querySelector(part).getBoundingClientRect();
-                return [x + width / 2, y + height / 2];
-            }""",
-            part,
-        )
-        page.page.mouse.move(x, y)
-        page.page.mouse.down()
-        pressed = stop.locator(part).element_handle()
-        pressed.wait_for_element_state("hidden")  # it is no longer in the page
-        page.page.mouse.up()
-        page.until("session.run?.state === 'stopped'")
+    page.start_with("duel_expert")
+    page.page.get_by_role("button", name="Run", exact=True).click()
+    page.frames("console", at_least=1)
+    stop = page.page.locator(".bar-middle button[title^=Stop]")
+    x, y = stop.evaluate(
+        """(button, part) => {
+            const { x, y, width, height } = button.querySelector(part).getBoundingClientRect();
+            return [x + width / 2, y + height / 2];
+        }""",
+        part,
+    )
+    page.page.mouse.move(x, y)
+    page.page.mouse.down()
+    pressed = stop.locator(part).element_handle()
+    pressed.wait_for_element_state("hidden")  # it is no longer in the page
+    page.page.mouse.up()
+    page.until("session.run?.state === 'stopped'")
 
 
 @pytest.mark.parametrize("paused", [False, True], ids=["running", "paused"])
@@ -1227,7 +1227,7 @@ def test_an_answer_that_comes_late_changes_nothing_that_was_told_meanwhile(
     page.page.get_by_role("button", name="Run", exact=True).click()
     page.frames("console", at_least=2)  # a key that is pressed before the run begins is lost
     page.page.get_by_role("button", name="Play", exact=True).click()
-    page.page.keyboard.down("d")
+    page.hold("d")
     held = "session.run.values.get('pad.pad')"
     page.until(f"{held} === 'Z'")
     run, asked = page.ask("session.run.id"), []
@@ -1238,7 +1238,7 @@ def test_an_answer_that_comes_late_changes_nothing_that_was_told_meanwhile(
     route, answer = asked.pop()
     told = answer.json()
     assert told["values"]["pad.pad"] == "Z"
-    page.page.keyboard.up("d")
+    page.release("d")
     page.until(f"{held} === 'nothing'")
     route.fulfill(
         response=answer, json={**told, "said": [*told["said"], {"node": None, "text": "at last"}]}
@@ -1261,23 +1261,22 @@ def test_a_person_plays_with_the_keyboard(page: EditorPage) -> None:
     before = page.workflow
     play.click()
     expect(play).to_have_attribute("aria-pressed", "true")
-    keyboard = page.page.keyboard
-    keyboard.down("ArrowLeft")
-    keyboard.down("m")
-    keyboard.down("z")
+    page.hold("ArrowLeft")
+    page.hold("m")
+    page.hold("z")
     page.until(f"{held} === 'A, LEFT'")
-    keyboard.up("ArrowLeft")
+    page.release("ArrowLeft")
     page.until(f"{held} === 'A'")
     page.page.evaluate("() => dispatchEvent(new Event('blur'))")
     page.until(f"{held} === 'nothing'")
-    keyboard.down("c")
+    page.hold("c")
     page.until(f"{held} === 'C'")
-    keyboard.press("Escape")
+    page.page.keyboard.press("Escape")
     page.until(f"{held} === 'nothing'")
     expect(play).to_have_attribute("aria-pressed", "false")
     assert page.workflow == before, "keys that went to the game did nothing else"
     play.click()
-    keyboard.down("d")
+    page.hold("d")
     page.until(f"{held} === 'Z'")
     run = page.ask("session.run.id")
     page.ask("session.clearRun()")

@@ -10,41 +10,39 @@ import sys
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from tests.support.contrast import least_contrast
-from tests.support.editor_page import EditorPage, editor
+from tests.support.editor_page import EditorPage
 from tests.support.paths import ROOT
 
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
 def test_budgets_name_the_slowest_node_and_show_what_is_held(
-    browser: Browser, address: str, theme: str, screenshots: Path | None
+    page: EditorPage, theme: str, screenshots: Path | None
 ) -> None:
-    with editor(browser, address, color_scheme=theme) as page:
-        page.start_with("sf2_realtime")
-        page.run()
-        budget = page.page.locator("#budget button")
-        expect(budget).to_contain_text(
-            re.compile(r"of 16\.\d ms a tick; slowest: \w+, .+ (µs|ms); .*deadlines? missed")
-        )
-        page.until("session.run.budget.nodes.get('strategist').thought.includes(true)")
-        page.until("session.run.budget.nodes.get('strategist').us.length === 60")
-        page.screenshot(screenshots, f"editor-budgets-{theme}-1280x800")
-        assert least_contrast(page.page, "#budget") >= 4.5
-        page.press("p")
-        expect(page.status).to_contain_text("Paused")
-        slowest = page.ask("session.run.budget.slowest.node")
-        budget.press("Enter")
-        assert page.ask("editor.selection") == [slowest]
-        expect(page.page.locator("#inspector .ticks")).to_contain_text("On the last 60 ticks")
-        page.press("t")
-        expect(budget).to_be_hidden()
-        page.press("t")
-        expect(budget).to_be_visible()
-        page.page.get_by_role("button", name="Stop").click()
-        expect(budget).to_be_hidden()
-        assert page.troubles == []
+    page.start_with("sf2_realtime")
+    page.run()
+    budget = page.page.locator("#budget button")
+    expect(budget).to_contain_text(
+        re.compile(r"of 16\.\d ms a tick; slowest: \w+, .+ (µs|ms); .*deadlines? missed")
+    )
+    page.until("session.run.budget.nodes.get('strategist').thought.includes(true)")
+    page.until("session.run.budget.nodes.get('strategist').us.length === 60")
+    page.screenshot(screenshots, f"editor-budgets-{theme}-1280x800")
+    assert least_contrast(page.page, "#budget") >= 4.5
+    page.press("p")
+    expect(page.status).to_contain_text("Paused")
+    slowest = page.ask("session.run.budget.slowest.node")
+    budget.press("Enter")
+    assert page.ask("editor.selection") == [slowest]
+    expect(page.page.locator("#inspector .ticks")).to_contain_text("On the last 60 ticks")
+    page.press("t")
+    expect(budget).to_be_hidden()
+    page.press("t")
+    expect(budget).to_be_visible()
+    page.page.get_by_role("button", name="Stop").click()
+    expect(budget).to_be_hidden()
 
 
 def test_wires_show_what_they_carry_and_stand_still_while_paused(
@@ -106,43 +104,41 @@ def test_a_value_is_red_once_its_node_no_longer_runs(page: EditorPage) -> None:
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
 def test_previews_show_numbers_pads_texts_and_probabilities(
-    browser: Browser, address: str, theme: str, screenshots: Path | None
+    page: EditorPage, theme: str, screenshots: Path | None
 ) -> None:
-    with editor(browser, address, color_scheme=theme) as page:
-        page.start_with("airstriker_pixels")
-        workflow = page.workflow
-        shown = {
-            "course": ("score.number", [440, 600, 288]),
-            "pad": ("sink.pad", [760, 760, 288]),
-            "policy": ("head.logits", [1080, 760, 288]),
-        }
-        for name, (source, at) in shown.items():
-            workflow["nodes"][name] = {"type": "Preview@2", "in": {"value": source}}
-            workflow["layout"][name] = at
-        page.open_workflow(workflow)
-        page.press("f")
-        page.run()
-        views = {name: page.page.locator(f'[data-preview="{name}"]') for name in shown}
-        expect(views["course"].locator(".plot small")).to_contain_text("ticks")
-        expect(views["policy"].locator(".shares li")).to_have_count(6)
-        page.until("document.querySelector('[data-preview=pad] .down') !== null")
-        expect(views["pad"].locator("li").filter(has_text="START")).to_be_visible()
-        page.until("session.run.tick > 200")
-        page.press("p")
-        expect(page.status).to_contain_text("Paused")
-        page.screenshot(screenshots, f"editor-previews-{theme}-1280x800")
-        assert least_contrast(page.page, "#screens") >= 4.5
-        assert page.page.locator("[data-node=course].lit").count() == 0
-        narrow = views["course"].bounding_box()
-        assert narrow
-        page.select("course")
-        for _ in range(6):
-            page.press("Shift+ArrowRight")
-        page.until("editor.board.widthOf('course') === 576")
-        width = "document.querySelector('[data-preview=course]').getBoundingClientRect().width"
-        page.until(f"{width} > {1.9 * narrow['width']}")
-        page.page.get_by_role("button", name="Stop").click()
-        assert page.troubles == []
+    page.start_with("airstriker_pixels")
+    workflow = page.workflow
+    shown = {
+        "course": ("score.number", [440, 600, 288]),
+        "pad": ("sink.pad", [760, 760, 288]),
+        "policy": ("head.logits", [1080, 760, 288]),
+    }
+    for name, (source, at) in shown.items():
+        workflow["nodes"][name] = {"type": "Preview@2", "in": {"value": source}}
+        workflow["layout"][name] = at
+    page.open_workflow(workflow)
+    page.press("f")
+    page.run()
+    views = {name: page.page.locator(f'[data-preview="{name}"]') for name in shown}
+    expect(views["course"].locator(".plot small")).to_contain_text("ticks")
+    expect(views["policy"].locator(".shares li")).to_have_count(6)
+    page.until("document.querySelector('[data-preview=pad] .down') !== null")
+    expect(views["pad"].locator("li").filter(has_text="START")).to_be_visible()
+    page.until("session.run.tick > 200")
+    page.press("p")
+    expect(page.status).to_contain_text("Paused")
+    page.screenshot(screenshots, f"editor-previews-{theme}-1280x800")
+    assert least_contrast(page.page, "#screens") >= 4.5
+    assert page.page.locator("[data-node=course].lit").count() == 0
+    narrow = views["course"].bounding_box()
+    assert narrow
+    page.select("course")
+    for _ in range(6):
+        page.press("Shift+ArrowRight")
+    page.until("editor.board.widthOf('course') === 576")
+    width = "document.querySelector('[data-preview=course]').getBoundingClientRect().width"
+    page.until(f"{width} > {1.9 * narrow['width']}")
+    page.page.get_by_role("button", name="Stop").click()
 
 
 def test_a_run_is_recorded_and_filmed_with_the_keyboard_alone(

@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from minibrains.files import bundled_dir
 from minibrains.graph.workflow import load_workflow
 from tests.support.contrast import least_contrast
-from tests.support.editor_page import EditorPage, editor
+from tests.support.editor_page import EditorPage
 
 
 def note(page: EditorPage, text: str, colour: str = "none") -> None:
@@ -28,48 +28,46 @@ def note(page: EditorPage, text: str, colour: str = "none") -> None:
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
 def test_looks_are_given_with_the_keyboard_and_leave_the_run_and_its_hash_alone(
-    browser: Browser, address: str, data: Path, theme: str, screenshots: Path | None
+    page: EditorPage, data: Path, theme: str, screenshots: Path | None
 ) -> None:
-    with editor(browser, address, color_scheme=theme) as page:
-        page.start_with("airstriker")
-        before = page.workflow
-        page.run()
-        page.frames("console", at_least=5)
-        page.page.keyboard.press("Escape")
-        note(page, "The reflex plays without looking: it is here to be beaten.", "teal")
-        (frame,) = page.workflow["groups"]
-        assert (frame["title"], frame["colour"]) == ("Note", "teal")
-        page.select("score")
-        page.press("c")
-        page.select("reflex")
-        page.press("Shift+C")
-        page.page.get_by_role("menuitemradio", name="purple").press("Enter")
-        layout = page.workflow["layout"]
-        assert layout["score"] == [*before["layout"]["score"], None, {"collapsed": True}]
-        assert layout["reflex"][3] == {"colour": "purple"}
-        assert page.workflow["nodes"] == before["nodes"]
-        page.until("editor.board.wireSources.includes('console')")  # its wire is still there
-        watched = page.frames("console")
-        page.frames("console", at_least=watched + 5)
-        page.deselect()
-        page.screenshot(screenshots, f"editor-looks-{theme}-1280x800")
-        page.page.get_by_role("button", name="Stop").click()
-        page.until("session.run.state === 'stopped'")
-        assert page.ask("session.run.said") == []
-        page.save_as(f"looks {theme}")
-        saved = load_workflow(data / "workflows" / f"looks {theme}.json")
-        original = load_workflow(bundled_dir("workflows") / "airstriker.json")
-        assert not saved.faults
-        assert saved.hash({}) == original.with_run(saved.run).hash({})
-        page.select("score")
-        page.press("c")
-        assert page.workflow["layout"]["score"] == before["layout"]["score"]
-        page.press("Shift+ArrowRight")
-        page.until("editor.board.wireSources.includes('console')")
-        for _ in range(4):
-            page.press("Control+z")
-        assert page.workflow["layout"] == before["layout"]
-        assert page.troubles == []
+    page.start_with("airstriker")
+    before = page.workflow
+    page.run()
+    page.frames("console", at_least=5)
+    page.page.keyboard.press("Escape")
+    note(page, "The reflex plays without looking: it is here to be beaten.", "teal")
+    (frame,) = page.workflow["groups"]
+    assert (frame["title"], frame["colour"]) == ("Note", "teal")
+    page.select("score")
+    page.press("c")
+    page.select("reflex")
+    page.press("Shift+C")
+    page.page.get_by_role("menuitemradio", name="purple").press("Enter")
+    layout = page.workflow["layout"]
+    assert layout["score"] == [*before["layout"]["score"], None, {"collapsed": True}]
+    assert layout["reflex"][3] == {"colour": "purple"}
+    assert page.workflow["nodes"] == before["nodes"]
+    page.until("editor.board.wireSources.includes('console')")  # its wire is still there
+    watched = page.frames("console")
+    page.frames("console", at_least=watched + 5)
+    page.deselect()
+    page.screenshot(screenshots, f"editor-looks-{theme}-1280x800")
+    page.page.get_by_role("button", name="Stop").click()
+    page.until("session.run.state === 'stopped'")
+    assert page.ask("session.run.said") == []
+    page.save_as(f"looks {theme}")
+    saved = load_workflow(data / "workflows" / f"looks {theme}.json")
+    original = load_workflow(bundled_dir("workflows") / "airstriker.json")
+    assert not saved.faults
+    assert saved.hash({}) == original.with_run(saved.run).hash({})
+    page.select("score")
+    page.press("c")
+    assert page.workflow["layout"]["score"] == before["layout"]["score"]
+    page.press("Shift+ArrowRight")
+    page.until("editor.board.wireSources.includes('console')")
+    for _ in range(4):
+        page.press("Control+z")
+    assert page.workflow["layout"] == before["layout"]
 
 
 def test_notes_are_read_changed_and_removed_in_the_list(page: EditorPage) -> None:
