@@ -9,7 +9,8 @@ import numpy as np
 
 from minibrains.errors import DataError, MinibrainsError
 from nodes.language.asking import Pretrained
-from nodes.learning.data_set import NONE, DataSet, EpisodeInfo, decode_picture
+from nodes.learning.data_set import DataSet
+from nodes.learning.episode_file import NONE, EpisodeInfo, decode_picture
 from nodes.learning.lessons import target
 
 if TYPE_CHECKING:

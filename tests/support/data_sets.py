@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from nodes.actions.sink import ActionTable
-from nodes.learning.data_set import DataSet, EpisodeInfo, Sample, encode_picture
+from nodes.learning.data_set import DataSet
+from nodes.learning.episode_file import EpisodeInfo, Sample, encode_picture
 
 ACTIONS = ("wait", "kick", "punch")
 TABLE = ActionTable(

@@ -11,7 +11,8 @@ from minibrains.files import home
 from nodes.actions.sink import ActionTable
 from nodes.learning.clone import ClonePolicy
 from nodes.learning.clone_buttons import CloneButtons, presses_by_action
-from nodes.learning.data_set import DataSet, EpisodeInfo, Sample, encode_picture
+from nodes.learning.data_set import DataSet
+from nodes.learning.episode_file import EpisodeInfo, Sample, encode_picture
 from nodes.policies.buttons import ButtonCalibration, ButtonHead
 from nodes.vision.fighters import FighterColors
 from tests.support.data_sets import INFO
