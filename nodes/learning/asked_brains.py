@@ -20,9 +20,8 @@ from minibrains.software import hash_with_software
 from minibrains.torch_node import compute_on_one_thread
 from nodes.language.lora import LoraAdapter, merged
 from nodes.language.pretrained import VLMBrain, load_pretrained
-from nodes.learning.data_set import DataSet
-from nodes.learning.episode_file import EpisodeInfo, decode_picture
-from nodes.learning.lessons import Eyes, EyesParts, Job, Lessons, look
+from nodes.learning.episode_file import EpisodeSamples
+from nodes.learning.lessons import Eyes, Lessons, look_at
 from nodes.learning.trainer import as_shown
 from nodes.policies.network import PolicyHead, PolicyHeadBrain
 from nodes.vision.fighters import FighterColors
@@ -56,13 +55,12 @@ class AskedBrain(ABC):
         """
         self.sha256, self.question = sha256, question
 
-    def ask(self, data: DataSet, info: EpisodeInfo) -> Answers:
+    def ask(self, samples: EpisodeSamples) -> Answers:
         """Return the answers to the samples of an episode, from the disk if it was asked before.
 
         Raises:
             MinibrainsError: The brain cannot be asked about these pictures; names file and row.
         """
-        samples = data.read(info)
         pictures = hashlib.sha256()
         for picture in samples.pictures:
             pictures.update(hashlib.sha256(picture).digest())
@@ -72,12 +70,12 @@ class AskedBrain(ABC):
             actions, shares = cache.get(key, tuple).value
         except KeyError:
             began = perf_counter()
-            actions, shares = self._answer(data, info)
+            actions, shares = self._answer(samples)
             cache.put(key, Made((actions, shares), perf_counter() - began))
         return Answers(samples.ticks, actions, shares)
 
     @abstractmethod
-    def _answer(self, data: DataSet, info: EpisodeInfo) -> tuple[np.ndarray, np.ndarray]:
+    def _answer(self, samples: EpisodeSamples) -> tuple[np.ndarray, np.ndarray]:
         """Return the actions and their probabilities, as in Answers."""
 
 
@@ -94,10 +92,10 @@ class AskedPolicy(AskedBrain):
         self._head = PolicyHead(brain=brain)
         self._head.module = self._head.make_module().eval()
 
-    def _answer(self, data: DataSet, info: EpisodeInfo) -> tuple[np.ndarray, np.ndarray]:
+    def _answer(self, samples: EpisodeSamples) -> tuple[np.ndarray, np.ndarray]:
         import torch
 
-        lesson = look(Job(data.folder, info, EyesParts.of(self._eyes), (), actionable=False))
+        lesson = look_at(samples, self._eyes, (), actionable=False)
         lessons = Lessons(self._eyes, [lesson])
         actions = np.empty(len(lessons), np.int64)
         shares = np.empty(len(lessons), np.float32)
@@ -131,10 +129,9 @@ class AskedModel(AskedBrain):
         self._actions = [int(answer) for answer in brain.answers]
         self._tokens = torch.tensor([self._asked.token(answer) for answer in brain.answers])
 
-    def _answer(self, data: DataSet, info: EpisodeInfo) -> tuple[np.ndarray, np.ndarray]:
+    def _answer(self, samples: EpisodeSamples) -> tuple[np.ndarray, np.ndarray]:
         import torch
 
-        samples = data.read(info)
         actions = np.empty(len(samples), np.int64)
         shares = np.empty(len(samples), np.float32)
         with torch.inference_mode():

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal, NamedTuple
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -62,10 +62,12 @@ class SampleTable:
             self.episodes, self.ticks, self.labels, self.originals, self.seconds, self.played,
             self.actionable, self.answers,
         ) = table  # fmt: skip
-        self.shares = np.concatenate([
-            _shares(part[1], answers.get(info.key))
-            for part, info in zip(parts, self.infos, strict=True)
-        ])
+        self.shares = np.concatenate(
+            [
+                _shares(part[1], answers.get(info.key))
+                for part, info in zip(parts, self.infos, strict=True)
+            ]
+        )
         """float32 [n], the probability of the answer; 0 where there is none."""
 
     @property
@@ -167,12 +169,3 @@ def _shares(ticks: np.ndarray, answers: Answers | None) -> np.ndarray:
 def _present(number: Any) -> int | None:
     """Return a number of a column; None where it is missing."""
     return None if number == NONE else int(number)
-
-
-PAGE: Final = 60
-"""Number of samples that are shown at once."""
-
-
-def page_of(table: SampleTable, rows: Sequence[int]) -> list[dict[str, Any]]:
-    """Return samples as objects of JSON."""
-    return [table.describe(row) for row in rows]
