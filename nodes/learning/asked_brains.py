@@ -15,7 +15,7 @@ import numpy as np
 from minibrains.brain_file import BrainHeader, hash_file, read_header
 from minibrains.disk_cache import Made, disk_cache
 from minibrains.errors import BrainError, MinibrainsError
-from minibrains.files import bundled_dir, home
+from minibrains.files import bundled_dir
 from minibrains.software import hash_with_software
 from minibrains.torch_node import compute_on_one_thread
 from nodes.language.lora import LoraAdapter, merged
@@ -82,12 +82,12 @@ class AskedBrain(ABC):
 class AskedPolicy(AskedBrain):
     """A policy head, with the eyes that its training had."""
 
-    def __init__(self, path: Path) -> None:
-        """Load it. Raises MinibrainsError if the colours that its eyes know are not here."""
+    def __init__(self, path: Path, models: Path) -> None:
+        """Load it; see `load_asked`."""
         brain = PolicyHeadBrain.load(path)
         super().__init__(hash_file(path), "")
         settings = json.loads(read_header(path).metadata["eyes"])
-        colors = _find(FighterColors.kind, settings["fighter_colors_sha256"], path)
+        colors = _find(FighterColors.kind, settings["fighter_colors_sha256"], path, models)
         self._eyes = Eyes.of_settings(settings, FighterColors.load(colors))
         self._head = PolicyHead(brain=brain)
         self._head.module = self._head.make_module().eval()
@@ -111,15 +111,15 @@ class AskedPolicy(AskedBrain):
 class AskedModel(AskedBrain):
     """A vision-language model that chooses one of its answers, perhaps with an adapter."""
 
-    def __init__(self, path: Path, question: str) -> None:
-        """Load it. Raises MinibrainsError if the model that an adapter is for is not here."""
+    def __init__(self, path: Path, models: Path, question: str) -> None:
+        """Load it; see `load_asked`."""
         super().__init__(hash_file(path), question)
         import torch
 
         model, adapter = path, None
         if read_header(path).kind == LoraAdapter.kind:
             adapter = LoraAdapter.load(path)
-            model = _find(VLMBrain.kind, adapter.base_sha256, path)
+            model = _find(VLMBrain.kind, adapter.base_sha256, path, models)
         brain = VLMBrain.load(model)
         assert brain.ref is not None
         self._asked = load_pretrained(brain.ref)
@@ -149,11 +149,13 @@ class AskedModel(AskedBrain):
         return actions, shares
 
 
-def load_asked(path: Path, question: str) -> AskedBrain:
+def load_asked(path: Path, models: Path, question: str = "") -> AskedBrain:
     """Load a brain that `refusal` does not refuse.
 
     Args:
         path: Its file.
+        models: The user's folder of brains, with the colours that a policy's eyes know, or the
+            model that an adapter is for, unless they are shipped.
         question: The question that a model is asked.
 
     Raises:
@@ -161,10 +163,10 @@ def load_asked(path: Path, question: str) -> AskedBrain:
     """
     compute_on_one_thread()
     if read_header(path).kind == PolicyHeadBrain.kind:
-        return AskedPolicy(path)
+        return AskedPolicy(path, models)
     if not question.strip():
         raise MinibrainsError("the question is empty; expected what the model is asked in play")
-    return AskedModel(path, question)
+    return AskedModel(path, models, question)
 
 
 def questions_of(header: BrainHeader) -> list[str]:
@@ -203,20 +205,20 @@ def refusal(header: BrainHeader, actions: Sequence[str]) -> str:
     return ""
 
 
-def _find(kind: str, sha256: str, whose: Path) -> Path:
+def _find(kind: str, sha256: str, whose: Path, models: Path) -> Path:
     """Return the brain with this SHA-256. Raises BrainError if it is not here."""
-    for path in _brains(kind):
+    for path in _brains(kind, models):
         if hash_file(path) == sha256:
             return path
     raise BrainError(
         f"{whose} needs the {kind} brain with the SHA-256 {sha256[:12]}…, which is not here; "
-        f"put it into {home() / 'models'}"
+        f"put it into {models}"
     )
 
 
-def _brains(kind: str) -> Iterator[Path]:
+def _brains(kind: str, models: Path) -> Iterator[Path]:
     """Yield the brains of a kind, the user's own first."""
-    for folder in (home() / "models", bundled_dir("models")):
+    for folder in (models, bundled_dir("models")):
         for path in sorted(folder.rglob("*.safetensors")):
             try:
                 found = read_header(path).kind

@@ -79,7 +79,7 @@ def make_app(settings: ServiceSettings, registry: Registry) -> web.Application:
     config = WorkerConfig(folders.models, settings.packs, settings.files)
     runs = clients.runs = RunQueue(folders, history, config, settings.parallel, clients.notify)
     brains = BrainFiles(folders, registry, digests, clients.files_changed)
-    data_sets = DataSets(brains, clients.files_changed, clients.broadcast)
+    data_sets = DataSets(folders.models, brains, clients.files_changed, clients.broadcast)
     parts: list[Part] = [
         types,
         ObjectInfo(registry, brains),

@@ -61,9 +61,14 @@ class Asking:
 class Asker:
     """Asks one brain at a time. Its methods belong to the event loop."""
 
-    def __init__(self, changed: Callable[[Asking], None]) -> None:
-        """Ask nothing yet; `changed` is called whenever there are answers, and at the end."""
-        self._changed = changed
+    def __init__(self, models: Path, changed: Callable[[Asking], None]) -> None:
+        """Ask nothing yet.
+
+        Args:
+            models: The user's folder of brains.
+            changed: Called whenever there are answers, and at the end.
+        """
+        self._models, self._changed = models, changed
         self._child: ChildProcess | None = None
         self.asking: Asking | None = None
         """The latest one, with its answers."""
@@ -84,6 +89,7 @@ class Asker:
                 data.folder,
                 asking.episode,
                 brain,
+                self._models,
                 asking.question,
                 name="asks a brain",
                 shutdown_timeout=_SHUTDOWN_TIMEOUT,
@@ -148,14 +154,19 @@ def _is_same(one: Asking, other: Asking) -> bool:
 
 
 def _ask_main(
-    parent: ParentProcess, folder: Path, episode: str | None, brain: Path, question: str
+    parent: ParentProcess,
+    folder: Path,
+    episode: str | None,
+    brain: Path,
+    models: Path,
+    question: str,
 ) -> None:
     """Ask about one episode after another, in the process beside the server."""
     os.nice(_NICENESS)
     try:
         data = DataSet(folder)
         data.episodes()  # refuses what is held back, or does not belong together
-        asked = load_asked(brain, question)
+        asked = load_asked(brain, models, question)
         paths = data.files() if episode is None else [data.path_of(episode)]
         for path in paths:
             if not path.is_file():

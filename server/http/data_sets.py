@@ -35,6 +35,7 @@ class DataSets:
 
     def __init__(
         self,
+        models: Path,
         brains: BrainFiles,
         changed: Callable[[str], None],
         broadcast: Callable[[str, Any], None],
@@ -42,6 +43,7 @@ class DataSets:
         """Serve data sets.
 
         Args:
+            models: The user's folder of brains.
             brains: The brains that can be asked.
             changed: Called with "data" after each correction.
             broadcast: Sends all pages an event, given its type and data.
@@ -52,7 +54,7 @@ class DataSets:
         self._reading = asyncio.Lock()
         """Held while data sets are read, so that any number of requests uses only one thread of the
         server."""
-        self._asker = Asker(lambda asking: broadcast("asking", asking.describe()))
+        self._asker = Asker(models, lambda asking: broadcast("asking", asking.describe()))
 
     def routes(self) -> Iterator[web.RouteDef]:
         """Yield the routes."""

@@ -42,11 +42,11 @@ def _number(value: float | Absent) -> float:
     return value
 
 
-def test_a_policy_is_asked_with_the_eyes_of_its_training() -> None:
+def test_a_policy_is_asked_with_the_eyes_of_its_training(home: Path) -> None:
     data = write_fights(1)
-    path = write_untrained_policy()
+    path = write_untrained_policy(home / "models")
     (info,) = data.episodes()
-    answers = load_asked(path, "").ask(data.read(info))
+    answers = load_asked(path, home / "models").ask(data.read(info))
 
     eyes = Eyes(COLORS, True, 3, SMALL["center"], SMALL["box"], SMALL["size"])
     lesson = look(Job(data.folder, info, EyesParts.of(eyes), (), actionable=False))
@@ -63,7 +63,7 @@ def test_a_model_is_asked_as_in_play(tmp_path: Path) -> None:
     data = write_pictures(1)
     model = save_model(tmp_path / "tiny.safetensors")
     (info,) = data.episodes()
-    answers = load_asked(tmp_path / "tiny.safetensors", PROMPTS[0]).ask(data.read(info))
+    answers = load_asked(tmp_path / "tiny.safetensors", tmp_path, PROMPTS[0]).ask(data.read(info))
     samples = data.read(info)
     node = VLMStrategist(brain=model, answer="choose")
     with opened(node, ScratchHost(tmp_path)):
@@ -88,7 +88,8 @@ def test_an_adapter_is_asked_with_its_model(tmp_path: Path, home: Path) -> None:
     adapter = LoraAdapter(tensors, adapter=settings, base="Tiny", base_sha256=model.ref.sha256)
     adapter.save(tmp_path / "adapter.safetensors", title="Adapter", made_by="a test")
     (info,) = data.episodes()
-    answers = load_asked(tmp_path / "adapter.safetensors", PROMPTS[0]).ask(data.read(info))
+    asked = load_asked(tmp_path / "adapter.safetensors", home / "models", PROMPTS[0])
+    answers = asked.ask(data.read(info))
 
     loader = LoRALoader(brain=LoraAdapter.load(tmp_path / "adapter.safetensors"))
     node = VLMStrategist(brain=model, answer="choose")
@@ -100,15 +101,15 @@ def test_an_adapter_is_asked_with_its_model(tmp_path: Path, home: Path) -> None:
     assert answers.shares[0] != np.float32(_number(plain.confidence))
     path.unlink()
     with pytest.raises(BrainError, match="needs the vlm brain with the SHA-256"):
-        load_asked(tmp_path / "adapter.safetensors", PROMPTS[0])
+        load_asked(tmp_path / "adapter.safetensors", home / "models", PROMPTS[0])
 
 
 def test_answers_are_kept_as_long_as_the_pictures_are_the_same(
-    monkeypatch: pytest.MonkeyPatch,
+    home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = write_fights(1)
     (info,) = data.episodes()
-    asked = load_asked(write_untrained_policy(), "")
+    asked = load_asked(write_untrained_policy(home / "models"), home / "models")
     first = asked.ask(data.read(info))
     data.correct({info.key: {0: 0, 10: 0, 20: 0}})
     monkeypatch.delattr(asked_brains, "look_at")  # so it cannot be asked again
@@ -121,8 +122,8 @@ def test_answers_are_kept_as_long_as_the_pictures_are_the_same(
         asked.ask(data.read(shorter))
 
 
-def test_brains_that_do_not_fit_are_told_apart(tmp_path: Path) -> None:
-    policy = read_header(write_untrained_policy())
+def test_brains_that_do_not_fit_are_told_apart(tmp_path: Path, home: Path) -> None:
+    policy = read_header(write_untrained_policy(home / "models"))
     assert refusal(policy, ACTIONS) == ""
     assert refusal(policy, ("wait", "punch", "kick")) == "it chooses among other actions"
     untrained = read_header(bundled_dir("models") / "policy_head/airstriker-untrained.safetensors")
@@ -134,14 +135,14 @@ def test_brains_that_do_not_fit_are_told_apart(tmp_path: Path) -> None:
     assert questions_of(model) == []
 
 
-def test_other_pictures_are_a_sentence(tmp_path: Path) -> None:
-    asked = load_asked(write_untrained_policy(), "")
+def test_other_pictures_are_a_sentence(tmp_path: Path, home: Path) -> None:
+    asked = load_asked(write_untrained_policy(home / "models"), home / "models")
     data = write_pictures(1)
     with pytest.raises(DataError, match="row 0: the picture has 32x96 pixels"):
         asked.ask(data.read(data.episodes()[0]))
     save_model(tmp_path / "tiny.safetensors")
     with pytest.raises(MinibrainsError, match="the question is empty"):
-        load_asked(tmp_path / "tiny.safetensors", " ")
+        load_asked(tmp_path / "tiny.safetensors", tmp_path, " ")
 
 
 def _table(data: DataSet) -> SampleTable:

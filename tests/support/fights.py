@@ -134,11 +134,10 @@ def untrained_buttons() -> Any:
     return ButtonHead.new_brain(config)
 
 
-def write_untrained_policy(name: str = "small") -> Path:
+def write_untrained_policy(folder: Path) -> Path:
     """Write a policy for the pictures of `write_fights`, and the colours that its eyes know, into
-    $MINIBRAINS_HOME, and return its file.
+    a folder of brains, and return its file.
     """
-    folder = home() / "models"
     colors = folder / "fighter_colors" / "squares.safetensors"
     colors.parent.mkdir(parents=True, exist_ok=True)
     sha256 = COLORS.save(colors, title="Two squares", made_by="a test")
@@ -154,7 +153,7 @@ def write_untrained_policy(name: str = "small") -> Path:
         "hidden": 16,
         "convolutions": ((8, 4, 2),),
     })  # fmt: skip
-    path = folder / "policy_head" / f"{name}.safetensors"
+    path = folder / "policy_head" / "small.safetensors"
     brain.save(path, title="Untrained", made_by="a test", eyes=eyes)
     return path
 
