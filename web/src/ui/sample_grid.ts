@@ -81,7 +81,7 @@ export class SampleGrid {
         "aria-label": description(sample, action),
         data: { episode: sample.episode, tick: String(sample.tick) },
       },
-      h("img", { src: picture(sample), alt: "", loading: "lazy", draggable: "false" }),
+      sampleImage(picture(sample)),
       h("b", {}, label),
       isDeleted ? h("small", {}, "deleted") : changed && h("small", { class: "changed" }, changed),
       answerText(sample, action),
@@ -155,6 +155,15 @@ export class SampleGrid {
     }
     this.settings.selected();
   }
+}
+
+/** A picture; of several that are one below the other, the last one, which is the newest. */
+function sampleImage(address: string): HTMLImageElement {
+  const image = h("img", { src: address, alt: "", loading: "lazy", draggable: "false" });
+  image.addEventListener("load", () =>
+    image.classList.toggle("stacked", image.naturalHeight > image.naturalWidth),
+  );
+  return image;
 }
 
 const idOf = ({ episode, tick }: Sample): string => `${episode} ${tick}`;
