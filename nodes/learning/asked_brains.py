@@ -184,9 +184,11 @@ def refusal(header: BrainHeader, actions: Sequence[str]) -> str:
     Its pictures are looked at only when it is asked.
 
     Args:
-        header: The header of a brain of one of KINDS.
+        header: The header of a brain.
         actions: The names of the data set's actions.
     """
+    if header.kind not in KINDS:
+        return f"it is of the kind {header.kind}; expected {', '.join(KINDS)}"
     if header.kind == PolicyHeadBrain.kind:
         names = header.config.get("action_names", ())
         if list(names) != list(actions):
