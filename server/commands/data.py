@@ -26,9 +26,9 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.name is None:
         if arguments.brain is not None:
             raise MinibrainsError("--brain needs the name of the data set that it is asked about")
-        found = list_data()
-        text = "\n".join(_line(entry) for entry in found) or f"no data sets in {home() / 'data'}"
-        print(json.dumps(found) if arguments.json else printable(text))
+        listed = list_data()
+        text = "\n".join(map(_line, listed)) or f"no data sets in {home() / 'data'}"
+        print(json.dumps(listed) if arguments.json else printable(text))
         return DONE
     data = DataSet.named(arguments.name)
     answers: dict[str, Answers] = {}

@@ -168,7 +168,8 @@ _LOADING = 100.0
 
 
 def _is_over(asking: Json) -> bool:
-    return asking["state"] != "running"
+    state: str = asking["state"]
+    return state != "running"
 
 
 async def _asked(client: Talk, name: str, body: Json) -> Json:

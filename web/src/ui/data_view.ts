@@ -149,10 +149,12 @@ class DataSetView {
   async #load(): Promise<void> {
     // answers may arrive out of order: only that to the latest request is shown
     const request = ++this.#requests;
+    this.#grid.element.ariaBusy = "true";
     const page = await api
       .samples(this.#name, this.#filter, this.#offset, PAGE)
       .catch((error: Error) => error);
     if (request !== this.#requests) return;
+    this.#grid.element.ariaBusy = "false";
     if (page instanceof Error) {
       this.#say(page.message);
       return;
