@@ -18,11 +18,13 @@ from minibrains.errors import BrainError, MinibrainsError
 from minibrains.files import bundled_dir
 from minibrains.software import hash_with_software
 from minibrains.torch_node import compute_on_one_thread
+from nodes.actions.history import fill_history, longest_history
 from nodes.language.lora import LoraAdapter, merged
 from nodes.language.pretrained import VLMBrain, load_pretrained
 from nodes.learning.episode_file import EpisodeSamples
 from nodes.learning.lessons import Eyes, Lessons, look_at
 from nodes.learning.trainer import as_shown
+from nodes.learning.vlm_samples import played_before
 from nodes.policies.network import PolicyHead, PolicyHeadBrain
 from nodes.vision.fighters import FighterColors
 
@@ -64,6 +66,7 @@ class AskedBrain(ABC):
         pictures = hashlib.sha256()
         for picture in samples.pictures:
             pictures.update(hashlib.sha256(picture).digest())
+        pictures.update(samples.played.tobytes())  # a question may name what was played before
         about = ("answers", self.sha256, self.question, pictures.hexdigest())
         key, cache = hash_with_software(repr(about)), disk_cache()
         try:
@@ -134,6 +137,7 @@ class AskedModel(AskedBrain):
 
         actions = np.empty(len(samples), np.int64)
         shares = np.empty(len(samples), np.float32)
+        before = played_before(samples, longest_history(self.question))
         with torch.inference_mode():
             for row in range(len(samples)):
                 picture = samples.picture(row)
@@ -142,7 +146,8 @@ class AskedModel(AskedBrain):
                         f"{samples.path}, row {row}: the picture is grey; expected colours, as a "
                         "ToPicture makes them"
                     )
-                inputs = self._asked.read(picture, self.question)
+                question = fill_history(self.question, samples.info.actions, before[row])
+                inputs = self._asked.read(picture, question)
                 of_answers = self._asked.shares(self._model, inputs, self._tokens)
                 best = int(of_answers.argmax())
                 actions[row], shares[row] = self._actions[best], of_answers[best]

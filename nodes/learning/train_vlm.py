@@ -87,7 +87,8 @@ class VLMTraining(Imitation, abstract=True):
     prompts: tuple[str, ...] = widget(
         rebuild=True,
         doc="the question; with several, each sample is asked one of them, so that the model "
-        "learns to read",
+        "learns to read; {actions} stands for the last three actions, and {actions:5} for the last "
+        "five, as in ActionHistory",
     )
     smoothing: float = widget(
         default=0.02, min=0.0, max=1.0, rebuild=True, doc="share of the loss about all answers"
