@@ -151,7 +151,8 @@ class DataSets:
         """Answer GET /data/{name}/samples/{episode}/{tick}/picture: the picture, a PNG."""
         data, episode, tick = self._find(request), request.match_info["episode"], _tick(request)
         found = await self._read(lambda: data.sample(episode, tick))
-        return web.Response(body=found.picture, content_type="image/png")
+        headers = {"Cache-Control": "private, max-age=3600"}  # corrections do not change it
+        return web.Response(body=found.picture, content_type="image/png", headers=headers)
 
     # -- correcting --------------------------------------------------------------------------------
 
@@ -261,10 +262,14 @@ class DataSets:
 def _summary(data: DataSet) -> dict[str, Any]:
     """Return the counts of a data set, or the fault because of which it cannot be read."""
     about: dict[str, Any] = {"name": data.folder.name, "game": None, "fault": None}
+    about |= {"count": 0, "samples": 0, "size": 0, "modified": 0}
     try:
+        names = data.names()
+        if names and not data.files():  # people have deleted all samples, and can restore them
+            return {**about, "game": data.read_original(names[0]).info.game}
         labels = data.labels()
     except DataError as error:
-        return {**about, "count": 0, "samples": 0, "size": 0, "modified": 0, "fault": str(error)}
+        return {**about, "fault": str(error)}
     stats = [episode.path.stat() for episode in labels]
     return {
         **about,

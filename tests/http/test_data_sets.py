@@ -113,6 +113,26 @@ def test_corrections_are_kept_and_taken_back(server: Server, home: Path) -> None
     server.talk(talk)
 
 
+def test_a_data_set_whose_samples_were_all_deleted_can_be_restored(
+    server: Server, home: Path
+) -> None:
+    before = hash_file(write(home / "data" / "small"))
+    data = DataSet(home / "data" / "small")
+
+    async def talk(client: Talk) -> None:
+        nothing: Json = {INFO.key: dict.fromkeys(("0", "10", "20"))}
+        await client.post("/data/small/correct", {"corrections": nothing})
+        (listed,) = await client.get("/data")
+        assert (listed["game"], listed["samples"], listed["fault"]) == ("Duel-Genesis", 0, None)
+        deleted = await client.get("/data/small/samples?kept=deleted")
+        assert deleted["total"] == 3
+        everything: Json = {INFO.key: {"0": 0, "10": 1, "20": 2}}
+        await client.post("/data/small/correct", {"corrections": everything})
+        assert hash_file(data.path_of(INFO.key)) == before
+
+    server.talk(talk)
+
+
 def test_what_cannot_be_done_is_said(server: Server, home: Path) -> None:
     write(home / "data" / "small")
 
@@ -208,6 +228,7 @@ def test_a_policy_is_asked_and_its_errors_are_found(server: Server, home: Path) 
     server.talk(talk, timeout=120)
 
 
+@pytest.mark.slow
 def test_a_model_is_asked_a_question_about_one_episode(server: Server, home: Path) -> None:
     data = write_fights(2)
     save_model(home.parent / "data" / "models" / "vlm" / "tiny.safetensors")
@@ -224,6 +245,7 @@ def test_a_model_is_asked_a_question_about_one_episode(server: Server, home: Pat
     server.talk(talk, timeout=120)
 
 
+@pytest.mark.slow
 def test_asking_ends_with_a_sentence_or_when_it_is_stopped(server: Server, home: Path) -> None:
     write_fights(40)
     write(home / "data" / "small")

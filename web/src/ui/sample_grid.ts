@@ -21,6 +21,8 @@ export class SampleGrid {
   });
   #samples: readonly Sample[] = [];
   #cells: HTMLElement[] = [];
+  /** The pictures that are shown, which are not loaded again when labels and answers change. */
+  #images = new Map<string, HTMLImageElement>();
   readonly #chosen = new Set<number>();
   /** The sample that is looked at, and the one where a range begins. */
   #at = 0;
@@ -45,6 +47,12 @@ export class SampleGrid {
     const current = this.current && idOf(this.current);
     const hadFocus = this.element.contains(document.activeElement);
     this.#samples = samples;
+    this.#images = new Map(
+      samples.map((sample) => [
+        idOf(sample),
+        this.#images.get(idOf(sample)) ?? this.#image(sample),
+      ]),
+    );
     this.#cells = samples.map((sample, index) => this.#cell(sample, index));
     this.#chosen.clear();
     for (const [index, sample] of samples.entries())
@@ -56,7 +64,7 @@ export class SampleGrid {
     const empty = h("p", { class: "empty" }, "No sample is like this.");
     this.element.replaceChildren(...(samples.length ? this.#cells : [empty]));
     this.#mark();
-    if (hadFocus) this.#cells[this.#at]?.focus();
+    if (hadFocus) this.#cells[this.#at]?.focus({ preventScroll: true });
   }
 
   /** Look at the first sample of another page. */
@@ -68,7 +76,7 @@ export class SampleGrid {
   }
 
   #cell(sample: Sample, index: number): HTMLElement {
-    const { picture, action } = this.settings;
+    const { action } = this.settings;
     const isDeleted = sample.label === null;
     const label = action(sample.label ?? sample.original);
     const changed = sample.label === sample.original ? null : `was ${action(sample.original)}`;
@@ -81,7 +89,7 @@ export class SampleGrid {
         "aria-label": description(sample, action),
         data: { episode: sample.episode, tick: String(sample.tick) },
       },
-      sampleImage(picture(sample)),
+      this.#images.get(idOf(sample)),
       h("b", {}, label),
       isDeleted ? h("small", {}, "deleted") : changed && h("small", { class: "changed" }, changed),
       answerText(sample, action),
@@ -94,6 +102,16 @@ export class SampleGrid {
       cell.focus();
     });
     return cell;
+  }
+
+  /** Make the picture of a sample; of several that are one below the other, it shows the last one, which is the newest. */
+  #image(sample: Sample): HTMLImageElement {
+    const src = this.settings.picture(sample);
+    const image = h("img", { src, alt: "", loading: "lazy", draggable: "false" });
+    image.addEventListener("load", () =>
+      image.classList.toggle("stacked", image.naturalHeight > image.naturalWidth),
+    );
+    return image;
   }
 
   #onKey(event: KeyboardEvent): void {
@@ -155,15 +173,6 @@ export class SampleGrid {
     }
     this.settings.selected();
   }
-}
-
-/** A picture; of several that are one below the other, the last one, which is the newest. */
-function sampleImage(address: string): HTMLImageElement {
-  const image = h("img", { src: address, alt: "", loading: "lazy", draggable: "false" });
-  image.addEventListener("load", () =>
-    image.classList.toggle("stacked", image.naturalHeight > image.naturalWidth),
-  );
-  return image;
 }
 
 const idOf = ({ episode, tick }: Sample): string => `${episode} ${tick}`;
