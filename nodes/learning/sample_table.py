@@ -13,7 +13,7 @@ from nodes.learning.episode_file import NONE, EpisodeInfo, EpisodeLabels
 
 Kept = Literal["kept", "corrected", "deleted"]
 Agreement = Literal["any", "differs", "agrees"]
-Order = Literal["time", "share"]
+Sorting = Literal["time", "share"]
 
 
 class SampleFilter(NamedTuple):
@@ -29,7 +29,7 @@ class SampleFilter(NamedTuple):
     """Those that were not deleted, those whose label people have corrected, or those deleted."""
     answer: Agreement = "any"
     """Those for which the answer of a model is another action than the label, or the same."""
-    order: Order = "time"
+    order: Sorting = "time"
     """By episode and tick, or by the probability of the model's answer, the highest first."""
 
 

@@ -15,7 +15,7 @@ from minibrains.errors import BrainError, DataError, MinibrainsError
 from minibrains.files import home
 from nodes.learning.asked_brains import KINDS, Answers, questions_of, refusal
 from nodes.learning.data_set import Corrections, DataSet
-from nodes.learning.sample_table import Agreement, Kept, Order, SampleFilter, SampleTable
+from nodes.learning.sample_table import Agreement, Kept, SampleFilter, SampleTable, Sorting
 from server.http.asking import Asker, Asking
 from server.http.brain_files import BrainFiles
 from server.http.http_errors import RequestError, read_object, text, whole_number
@@ -25,7 +25,11 @@ _SHOWN: Final = 60
 _MOST_SHOWN: Final = 1000
 _MOST_QUESTION: Final = 20_000
 """Largest number of characters of a question."""
-_CHOICES: Final = {"kept": get_args(Kept), "answer": get_args(Agreement), "order": get_args(Order)}
+_CHOICES: Final = {
+    "kept": get_args(Kept),
+    "answer": get_args(Agreement),
+    "order": get_args(Sorting),
+}
 _FLAGS: Final = {"true": True, "false": False}
 T = TypeVar("T")
 

@@ -50,7 +50,7 @@ class DataSetView {
   readonly #heading = h("small", { class: "muted" });
   readonly #pages = h("div", { class: "data-pages" });
   readonly #filters = h("div", { class: "data-filters", role: "group", "aria-label": "Filters" });
-  readonly #said = h("p", { role: "status", class: "grow" });
+  readonly #status = h("p", { role: "status", class: "grow" });
   readonly #undo = button("Undo", () => void this.#takeBack(), "quiet", "undo");
   readonly #brain = h("select", { class: "field", "aria-label": "Brain" });
   readonly #question = h("input", {
@@ -101,7 +101,7 @@ class DataSetView {
       ),
       h("div", { class: "data-tools" }, this.#filters, this.#brainTools()),
       h("div", { class: "data-body" }, this.#grid.element, this.#details.element),
-      h("footer", {}, this.#pages, this.#said, this.#undo),
+      h("footer", {}, this.#pages, this.#status, this.#undo),
     );
     this.#element.addEventListener("keydown", (event) => this.#onKey(event));
   }
@@ -124,7 +124,7 @@ class DataSetView {
     try {
       this.overview = await api.dataSet(this.#name);
     } catch (error) {
-      this.#say((error as Error).message);
+      this.#showStatus((error as Error).message);
       return;
     }
     this.#render();
@@ -156,7 +156,7 @@ class DataSetView {
     if (request !== this.#requests) return;
     this.#grid.element.ariaBusy = "false";
     if (page instanceof Error) {
-      this.#say(page.message);
+      this.#showStatus(page.message);
       return;
     }
     if (page.samples.length === 0 && this.#offset > 0) {
@@ -205,10 +205,10 @@ class DataSetView {
     try {
       await api.correct(this.#name, changes);
     } catch (error) {
-      this.#say((error as Error).message);
+      this.#showStatus((error as Error).message);
       return false;
     }
-    this.#say(text);
+    this.#showStatus(text);
     await this.refresh();
     return true;
   }
@@ -271,7 +271,7 @@ class DataSetView {
         this.follow(await api.ask(this.#name, this.#brain.value, question, episode));
       }
     } catch (error) {
-      this.#say((error as Error).message);
+      this.#showStatus((error as Error).message);
     }
   }
 
@@ -349,8 +349,8 @@ class DataSetView {
     this.#undo.disabled = this.#done.length === 0;
   }
 
-  #say(text: string): void {
-    this.#said.textContent = text;
+  #showStatus(text: string): void {
+    this.#status.textContent = text;
   }
 }
 
