@@ -59,7 +59,7 @@ class DataSet:
         """Name the folder, which is made when the first episode is written."""
         self.folder = folder
         self._known: dict[Path, tuple[FileKey, EpisodeLabels]] = {}
-        """What was read of files, with their state at that time."""
+        """The labels that were read, each with the state of its file at that time."""
 
     @classmethod
     def named(cls, name: str) -> DataSet:
