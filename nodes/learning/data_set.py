@@ -14,6 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+
 from minibrains.errors import DataError
 from minibrains.file_lock import locked
 from minibrains.files import home, is_plain_name, sync_folders, write_atomic
@@ -31,6 +33,7 @@ from nodes.learning.episode_file import (
     encode_episode,
     read_info,
     read_labels,
+    read_picture,
     read_sample,
     read_samples,
 )
@@ -299,15 +302,23 @@ class DataSet:
     def sample(self, key: str, tick: int) -> Sample:
         """Read one sample as it was collected, even if it was corrected or deleted since.
 
-        Raises DataError if there is none, or its file is damaged.
+        Raises DataError if there is none, or its file is damaged or held back.
         """
+        return read_sample(*self._find_sample(key, tick))
+
+    def picture(self, key: str, tick: int) -> bytes:
+        """Read the picture of one sample, a PNG, without the rest of it. See `sample`."""
+        return read_picture(*self._find_sample(key, tick))
+
+    def _find_sample(self, key: str, tick: int) -> tuple[Path, int]:
+        """Return the file of a sample as it was collected, and its row. Raises DataError."""
         if not is_plain_name(key) or not self.has(key):
             raise DataError(f"{self.folder} has no episode {key[:100]!r}")
-        path = self._collected(key)
-        sample = read_sample(path, tick)
-        if sample is None:
-            raise DataError(f"{path} has no sample of the tick {tick}")
-        return sample
+        original = self.read_original(key)
+        (rows,) = np.nonzero(original.ticks == tick)
+        if not len(rows):
+            raise DataError(f"{original.path} has no sample of the tick {tick}")
+        return original.path, int(rows[0])
 
     def names(self) -> list[str]:
         """Return the names of all episodes, sorted, also of those without samples since people have

@@ -369,24 +369,37 @@ def check_encoded(path: Path, data: bytes) -> None:
     _samples(path, _info_of(path, file), _table(path, file))
 
 
-def read_sample(path: Path, tick: int) -> Sample | None:
-    """Read one sample, without reading the others; None if there is none on this tick.
+def read_sample(path: Path, row: int) -> Sample:
+    """Read one sample, from row 0 on, without reading the others.
 
-    Raises DataError if the file is damaged.
+    Raises DataError if the file is damaged, or has no such row.
     """
     with _opened(path) as file:
         info = _info_of(path, file)
-        ticks = _table(path, file, ("tick",))["tick"].to_numpy()
-        (rows,) = np.nonzero(ticks == tick)
-        if not len(rows):
-            return None
-        row = int(rows[0])
-        group = 0
-        while row >= file.metadata.row_group(group).num_rows:
-            row -= file.metadata.row_group(group).num_rows
-            group += 1
-        table = _table(path, file, None, group).slice(row, 1)
-        return _samples(path, replace(info, samples=1), table).sample(0)
+        return _samples(path, replace(info, samples=1), _row(path, file, row)).sample(0)
+
+
+def read_picture(path: Path, row: int) -> bytes:
+    """Read the picture of one sample, a PNG, without reading anything else.
+
+    Raises DataError if the file is damaged, or has no such row.
+    """
+    with _opened(path) as file:
+        (picture,) = _lists(path, _row(path, file, row, ("picture",)), ("picture",))["picture"]
+    _refuse_row(path, row, _picture_problem(picture))
+    png: bytes = picture["bytes"]
+    return png
+
+
+def _row(path: Path, file: Any, row: int, columns: Sequence[str] | None = None) -> Any:
+    """Read some columns of one row, or all. Raises DataError."""
+    group, place = 0, row
+    while group < file.num_row_groups and place >= file.metadata.row_group(group).num_rows:
+        place -= file.metadata.row_group(group).num_rows
+        group += 1
+    if group == file.num_row_groups:
+        raise _damaged(path, f"has no row {row}")
+    return _table(path, file, columns, group).slice(place, 1)
 
 
 @contextmanager
@@ -595,15 +608,23 @@ def _moment_problem(
     picture: Mapping[str, Any] | None, features: Mapping[str, float | None] | None
 ) -> str:
     """Return what is wrong with a picture or variables, in words; empty if nothing is."""
-    if picture is None or not picture["bytes"]:
-        return "the picture is missing; expected a PNG"
-    if not picture["bytes"].startswith(_PNG):
-        return "the picture is damaged; expected a PNG"
+    problem = _picture_problem(picture)
+    if problem:
+        return problem
     if features is None:
         return "the features are missing"
     for name, value in features.items():
         if value is None or not np.isfinite(value):
             return f"the feature {name!r} is {value}, expected a number"
+    return ""
+
+
+def _picture_problem(picture: Mapping[str, Any] | None) -> str:
+    """Return what is wrong with a picture, in words; empty if nothing is."""
+    if picture is None or not picture["bytes"]:
+        return "the picture is missing; expected a PNG"
+    if not picture["bytes"].startswith(_PNG):
+        return "the picture is damaged; expected a PNG"
     return ""
 
 

@@ -154,9 +154,9 @@ class DataSets:
     async def picture(self, request: web.Request) -> web.Response:
         """Answer GET /data/{name}/samples/{episode}/{tick}/picture: the picture, a PNG."""
         data, episode, tick = self._find(request), request.match_info["episode"], _tick(request)
-        found = await self._read(lambda: data.sample(episode, tick))
+        found = await self._read(lambda: data.picture(episode, tick))
         headers = {"Cache-Control": "private, max-age=3600"}  # corrections do not change it
-        return web.Response(body=found.picture, content_type="image/png", headers=headers)
+        return web.Response(body=found, content_type="image/png", headers=headers)
 
     # -- correcting --------------------------------------------------------------------------------
 

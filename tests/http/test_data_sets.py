@@ -176,7 +176,8 @@ def test_what_is_held_back_is_not_shown(server: Server, home: Path) -> None:
     rewrite(path, lambda columns, about: about.update(state_sha256=sha256))
 
     async def talk(client: Talk) -> None:
-        for route in ("", "/samples"):
+        one = f"/samples/{INFO.key}/0"
+        for route in ("", "/samples", one, f"{one}/picture"):
             answer = await client.get(f"/data/small{route}", status=400)
             assert "is held back" in answer["error"]["message"]
 

@@ -128,6 +128,7 @@ def test_a_sample_is_read_alone_even_if_it_was_deleted(tmp_path: Path) -> None:
     data.correct({KEY: {1500: None}})
     for row in (0, 99, 100, 150, 229):
         assert data.sample(KEY, 10 * row) == many[row]
+        assert data.picture(KEY, 10 * row) == many[row].picture
     with pytest.raises(DataError, match=r"has no sample of the tick 5$"):
         data.sample(KEY, 5)
 
@@ -160,6 +161,9 @@ def test_an_episode_that_is_held_back_is_not_corrected(tmp_path: Path) -> None:
     data = written(tmp_path)
     rewrite(data.path_of(KEY), lambda columns, about: about.update(state_sha256=sha256))
     held_back = data.path_of(KEY).read_bytes()
+    for use in (data.sample, data.picture):
+        with pytest.raises(DataError, match="is held back"):
+            use(KEY, 0)
     with pytest.raises(DataError, match="is held back"):
         data.correct({KEY: {0: 1}})
     assert data.path_of(KEY).read_bytes() == held_back
