@@ -245,6 +245,22 @@ def parser() -> argparse.ArgumentParser:
     )
     doctor.set_defaults(module="doctor")
 
+    data = commands.add_parser(
+        "data", help="list your data sets, or count what is in one", parents=[as_json]
+    )
+    data.add_argument("name", metavar="NAME", nargs="?", help="your data set")
+    data.add_argument(
+        "--brain",
+        metavar="FILE",
+        help="ask this policy_head, vlm or lora_adapter about each sample, and count its answers",
+    )
+    data.add_argument(
+        "--question",
+        metavar="TEXT",
+        help="the question that a model is asked (default: the first that it has learned)",
+    )
+    data.set_defaults(module="data")
+
     serve = commands.add_parser(
         "serve",
         help="start the editor and the service that runs workflows",

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from minibrains.brain_file import hash_file, read_header
 from minibrains.errors import GameError, MinibrainsError
+from minibrains.file_lock import locked
 from minibrains.files import bundled_dir, find_inside, rename
 from minibrains.games.catalog import find_game
 from minibrains.graph.catalog import with_hash
@@ -99,14 +99,13 @@ def _alone_in(root: Path) -> Iterator[Path]:
     """Make a folder below the user's own, while no other process imports; remove it at the end,
     and those of processes that were killed.
     """
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-        root = root.resolve()
-        lock = (root / _FILE_LOCK).open("w")
-    except OSError as error:
-        raise MinibrainsError(f"{root} cannot be written: {error.strerror}") from None
-    with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with ExitStack() as stack:
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+            root = root.resolve()
+            stack.enter_context(locked(root / _FILE_LOCK))
+        except OSError as error:
+            raise MinibrainsError(f"{root} cannot be written: {error.strerror}") from None
         for leftover in root.glob(f"{_UNPACKED}*/"):
             shutil.rmtree(leftover, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix=_UNPACKED, dir=root) as folder:

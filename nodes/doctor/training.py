@@ -15,7 +15,8 @@ from minibrains.graph.check import CheckedNode, Graph
 from minibrains.graph.encoding import Encoding, TrainedEncoding, find_encoding
 from minibrains.run.spec import RunSpec
 from nodes.learning.calibrate import read_presses
-from nodes.learning.data_set import DataSet, EpisodeInfo, load_arrow
+from nodes.learning.data_set import DataSet
+from nodes.learning.episode_file import EpisodeInfo, load_arrow
 from nodes.learning.lessons import Eyes, EyesParts, Job, Lesson, Lessons, look
 from nodes.policies.buttons import ButtonHeadBrain
 from nodes.vision.fighters import FighterColors, FighterMask

@@ -57,6 +57,18 @@ class Pretrained:
         logits: torch.Tensor = model(**inputs, use_cache=False, logits_to_keep=1).logits
         return logits[0, -1]
 
+    def shares(
+        self, model: Any, inputs: Mapping[str, torch.Tensor], answers: torch.Tensor
+    ) -> torch.Tensor:
+        """Return the probability of each answer, f32 [answers]; they sum to 1.
+
+        Args:
+            model: This model, perhaps with adapters merged into it.
+            inputs: The result of `read`.
+            answers: int64 [answers], the token of each answer.
+        """
+        return self.next_logits(model, inputs)[answers].softmax(0)
+
     def token(self, answer: str) -> int:
         """Return the token of an answer.
 

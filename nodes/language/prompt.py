@@ -10,7 +10,7 @@ from nodes.fighting.features import FightSocket
 
 FIELDS = (
     "own_hp", "enemy_hp", "advantage", "distance", "band", "facing", "own_status", "enemy_status",
-    "own_height", "enemy_height", "history", "strategy",
+    "own_height", "enemy_height", "history", "actions", "strategy",
 )  # fmt: skip
 """The names that a template may contain in braces."""
 
@@ -53,6 +53,7 @@ class PromptBuilder(Node, category="language"):
 
     fight:    from GameFeatures
     history:  from FrameHistory; without it the template's {history} is "unknown"
+    actions:  from ActionHistory; without it the template's {actions} is "unknown"
     prompt:   the prompt for the model
     characters, words:  its length; only the model's tokenizer can count its tokens
     Health is given in points out of 100, distances and heights in pixels.
@@ -60,7 +61,9 @@ class PromptBuilder(Node, category="language"):
 
     brain: PromptTemplate
 
-    def tick(self, fight: FightSocket, history: Text | None = None) -> Prompt:
+    def tick(
+        self, fight: FightSocket, history: Text | None = None, actions: Text | None = None
+    ) -> Prompt:
         brain = self.brain
         own, enemy = round(100 * fight.own_hp), round(100 * fight.enemy_hp)
         if own > enemy:
@@ -88,6 +91,7 @@ class PromptBuilder(Node, category="language"):
             own_height=fight.own_height,
             enemy_height=fight.enemy_height,
             history=history or "unknown",
+            actions=actions or "unknown",
             strategy=strategy,
         )
         return Prompt(text, len(text), len(text.split()))

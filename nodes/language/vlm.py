@@ -114,10 +114,8 @@ class Strategist(Node, abstract=True, background="either", fallback=NO_ANSWER):
             inputs = self._plain.read(image, prompt)
             asked = inputs["input_ids"].shape[1]
             if self.answer == "choose":
-                logits = self._plain.next_logits(model, inputs)[self._tokens]
-                shares = dict(
-                    zip(self.brain.answers, torch.softmax(logits, 0).tolist(), strict=True)
-                )
+                found = self._plain.shares(model, inputs, self._tokens).tolist()
+                shares = dict(zip(self.brain.answers, found, strict=True))
                 best, *others = sorted(shares, key=shares.__getitem__, reverse=True)
                 second = others[0] if others else ABSENT
                 return Answer(best, asked, shares[best], shares, second)

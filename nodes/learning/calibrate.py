@@ -24,7 +24,8 @@ from minibrains.brain_file import BrainHeader, hash_file, read_header
 from minibrains.files import home
 from minibrains.torch_node import compute_on_one_thread
 from nodes.learning.checkpoint import check_training_name
-from nodes.learning.data_set import DataSet, EpisodeInfo, load_arrow
+from nodes.learning.data_set import DataSet
+from nodes.learning.episode_file import EpisodeInfo, load_arrow
 from nodes.learning.lessons import (
     LOOKED_AT_ONCE,
     Eyes,

@@ -26,7 +26,8 @@ from nodes.learning.checkpoint import (
     settings_of,
     writing,
 )
-from nodes.learning.data_set import DataSet, EpisodeInfo, load_arrow
+from nodes.learning.data_set import DataSet
+from nodes.learning.episode_file import EpisodeInfo, load_arrow
 from nodes.learning.imitation import NOTHING_YET, Imitation, Learning
 from nodes.learning.lessons import (
     LOOKED_AT_ONCE,

@@ -21,7 +21,8 @@ from minibrains import (
 )
 from minibrains.files import LineFile, home
 from nodes.learning.checkpoint import check_training_name, settings_of
-from nodes.learning.data_set import DataSet, load_arrow
+from nodes.learning.data_set import DataSet
+from nodes.learning.episode_file import load_arrow
 
 LOG: Final = "rounds.jsonl"
 """The name of the file with the results of the rounds, in the folder of the training."""

@@ -16,7 +16,8 @@ from minibrains.brain_file import hash_file
 from minibrains.errors import DataError
 from minibrains.files import write_atomic
 from minibrains.host import WorkflowInfo
-from nodes.learning.data_set import NONE, DataSet, EpisodeInfo, EpisodeSamples
+from nodes.learning.data_set import DataSet
+from nodes.learning.episode_file import NONE, EpisodeInfo, EpisodeSamples
 from nodes.vision.fighters import CenterMasks, FighterColors, FighterMask
 from nodes.vision.frames import Crop, Resize
 
@@ -139,8 +140,19 @@ def look(job: Job) -> Lesson:
         DataError: A picture is damaged or of another size, or a variable is missing; names file
             and row.
     """
-    eyes = job.eyes.whole()
     samples = DataSet(job.folder).read(job.info)
+    return look_at(samples, job.eyes.whole(), job.targets, job.actionable)
+
+
+def look_at(
+    samples: EpisodeSamples, eyes: Eyes, targets: Sequence[str], actionable: bool
+) -> Lesson:
+    """Look at samples of an episode; see `look` and Job.
+
+    Raises:
+        DataError: A picture is damaged or of another size, or a variable is missing; names file
+            and row.
+    """
     mask = FighterMask(brain=eyes.colors, turn=eyes.turn)
     after = _nodes_after_the_mask(eyes)
     mask.open(None)  # type: ignore[arg-type]  # it asks nothing of its host
@@ -159,14 +171,14 @@ def look(job: Job) -> Lesson:
         pictures.append(zlib.compress(shown.tobytes(), 1))
 
     kept = np.arange(len(samples))
-    if job.actionable:
+    if actionable:
         kept = np.flatnonzero(samples.actionable == 1)
-    targets = np.empty((len(samples), len(job.targets)), np.float32)
-    for column, name in enumerate(job.targets):
-        targets[:, column] = target(samples, name)
+    values = np.empty((len(samples), len(targets)), np.float32)
+    for column, name in enumerate(targets):
+        values[:, column] = target(samples, name)
     seconds = np.where(samples.seconds == NONE, samples.actions, samples.seconds)
     return Lesson(
-        [pictures[row] for row in kept], samples.actions[kept], seconds[kept], targets[kept]
+        [pictures[row] for row in kept], samples.actions[kept], seconds[kept], values[kept]
     )
 
 

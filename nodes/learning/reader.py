@@ -22,7 +22,8 @@ from minibrains import (
 from minibrains.errors import DataError
 from minibrains.host import EpisodeStart
 from nodes.actions.sink import ActionTable, TableAction
-from nodes.learning.data_set import NONE, DataSet, load_arrow
+from nodes.learning.data_set import DataSet
+from nodes.learning.episode_file import NONE, load_arrow
 
 _OUTCOMES: Final = {"won": (True, False), "lost": (False, False), "drawn": (False, True)}
 """`won` and `drawn` of a console's report, by the outcome of an episode."""

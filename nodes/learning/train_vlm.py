@@ -28,7 +28,8 @@ from nodes.language.model_files import FAMILIES
 from nodes.language.pretrained import VLMBrain, load_pretrained, weights_of
 from nodes.learning import curves
 from nodes.learning.checkpoint import check_same, resume, settings_of, writing
-from nodes.learning.data_set import DataSet, EpisodeInfo, load_arrow
+from nodes.learning.data_set import DataSet
+from nodes.learning.episode_file import EpisodeInfo, load_arrow
 from nodes.learning.imitation import NOTHING_YET, Imitation, Learning
 from nodes.learning.lessons import hash_data, lineage, split
 from nodes.learning.trainer import (
@@ -86,7 +87,8 @@ class VLMTraining(Imitation, abstract=True):
     prompts: tuple[str, ...] = widget(
         rebuild=True,
         doc="the question; with several, each sample is asked one of them, so that the model "
-        "learns to read",
+        "learns to read; {actions} stands for the last three actions, and {actions:5} for the last "
+        "five, as in ActionHistory",
     )
     smoothing: float = widget(
         default=0.02, min=0.0, max=1.0, rebuild=True, doc="share of the loss about all answers"

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from minibrains.errors import DataError, MinibrainsError
+from nodes.actions.history import fill_history, longest_history
 from nodes.language.asking import Pretrained
-from nodes.learning.data_set import NONE, DataSet, EpisodeInfo, decode_picture
+from nodes.learning.data_set import DataSet
+from nodes.learning.episode_file import NONE, EpisodeInfo, EpisodeSamples, decode_picture
 from nodes.learning.lessons import target
 
 if TYPE_CHECKING:
@@ -49,7 +51,8 @@ class VLMSamples:
         Args:
             data: The data set.
             infos: Its episodes.
-            prompts: Questions, of which each sample is given one.
+            prompts: Questions, of which each sample is given one; in {actions} the actions that
+                were played before it, as ActionHistory tells them in play.
             targets: The auxiliary variables; a-b is the distance of two.
             seed: The seed of the choice of questions.
 
@@ -61,9 +64,15 @@ class VLMSamples:
         labels: list[np.ndarray] = []
         seconds: list[np.ndarray] = []
         values: list[np.ndarray] = []
+        self._names = infos[0].actions if infos else ()
+        self._before: list[Sequence[int]] = []
+        """The last actions that were played before each sample, as many as a question names."""
+        longest = max(map(longest_history, prompts), default=0)
         for info in infos:
             samples = data.read(info)
             kept = np.flatnonzero(samples.actionable == 1)
+            before = played_before(samples, longest)
+            self._before += [before[row] for row in kept.tolist()]
             for row in kept.tolist():
                 self._pictures.append(samples.pictures[row])
                 _check_size(samples.path, row, samples.pictures[row], self._pictures[0])
@@ -100,9 +109,10 @@ class VLMSamples:
         return len(self._pictures)
 
     def __getitem__(self, row: int) -> VLMSample:
+        prompt = self._prompts[self._asked[row]]
         return VLMSample(
             self._pictures[row],
-            self._prompts[self._asked[row]],
+            fill_history(prompt, self._names, self._before[row]),
             int(self.labels[row]),
             int(self.seconds[row]),
             self.targets[row],
@@ -112,6 +122,22 @@ class VLMSamples:
         """Return at most so many of the samples, evenly spread."""
         rows = np.linspace(0, len(self) - 1, min(most, len(self))).astype(int)
         return [self[row] for row in rows.tolist()]
+
+
+def played_before(samples: EpisodeSamples, most: int) -> list[tuple[int, ...]]:
+    """Return for each sample the actions that were played before it, oldest first.
+
+    Args:
+        samples: The samples of an episode.
+        most: The largest number of actions of a sample, the last ones.
+    """
+    before: list[tuple[int, ...]] = []
+    taken: tuple[int, ...] = ()
+    for action in samples.played.tolist():
+        before.append(taken)
+        if action != NONE and most:
+            taken = (*taken, action)[-most:]
+    return before
 
 
 def _check_size(path: object, row: int, picture: bytes, first: bytes) -> None:

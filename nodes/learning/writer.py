@@ -7,8 +7,8 @@ from typing import Any
 
 from minibrains import Episode, Flag, Frame, Host, MinibrainsError, Node, On, Variables, widget
 from nodes.actions.sink import ActionTable, TableAction
-from nodes.learning.data_set import (
-    DataSet,
+from nodes.learning.data_set import DataSet
+from nodes.learning.episode_file import (
     EpisodeInfo,
     Outcome,
     Sample,

@@ -13,6 +13,7 @@ from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import SIZE_LIMIT
 from server.http.brain_files import BrainFiles
 from server.http.clients import Clients
+from server.http.data_sets import DataSets
 from server.http.digests import Digests
 from server.http.editor_files import EditorFiles, built_editor
 from server.http.folders import DataFolders
@@ -78,12 +79,14 @@ def make_app(settings: ServiceSettings, registry: Registry) -> web.Application:
     config = WorkerConfig(folders.models, settings.packs, settings.files)
     runs = clients.runs = RunQueue(folders, history, config, settings.parallel, clients.notify)
     brains = BrainFiles(folders, registry, digests, clients.files_changed)
+    data_sets = DataSets(folders.models, brains, clients.files_changed, clients.broadcast)
     parts: list[Part] = [
         types,
         ObjectInfo(registry, brains),
         System(),
         WorkflowFiles(folders, clients.files_changed),
         brains,
+        data_sets,
         Games(),
         Sharing(folders, types, clients.files_changed),
         Pictures(folders),
@@ -105,6 +108,7 @@ def make_app(settings: ServiceSettings, registry: Registry) -> web.Application:
     async def life(app: web.Application) -> AsyncIterator[None]:
         await runs.start()
         yield
+        data_sets.close()
         await runs.close()
         lock.release()
 

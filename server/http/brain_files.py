@@ -104,7 +104,7 @@ class BrainFiles:
     async def header(self, request: web.Request) -> web.Response:
         """Answer GET /brains/{file}: the header of a brain, and the node types that take it."""
         name = request.match_info["file"]
-        path = self._find(name)
+        path = self.find(name)
         digest = await self._digests.of(path, _DIGEST_TIMEOUT)
 
         def read() -> dict[str, Any]:
@@ -122,7 +122,7 @@ class BrainFiles:
 
     async def histogram(self, request: web.Request) -> web.Response:
         """Answer GET /brains/{file}/histogram: how the numbers of a tensor are distributed."""
-        path = self._find(request.match_info["file"])
+        path = self.find(request.match_info["file"])
         tensor = request.query.get("tensor", "")
         return web.json_response(await self._read(lambda: tensor_histogram(path, tensor)))
 
@@ -135,7 +135,7 @@ class BrainFiles:
             return []
         files: dict[str, dict[str, Any]] = {}
         for entry in await self._read(self._entries):
-            path = self._find(entry["file"])
+            path = self.find(entry["file"])
             digest = entry["sha256"]
             if digest is None and not entry["fault"] and entry["size"] <= _HASHED_FOR_LINEAGE:
                 digest = await self._digests.of(path, _DIGEST_TIMEOUT)
@@ -153,7 +153,7 @@ class BrainFiles:
         """Answer GET /view_metadata/{folder}: the metadata of a safetensors file,
         in ComfyUI's form.
         """
-        path = self._find(f"{request.match_info['folder']}/{request.query.get('filename', '')}")
+        path = self.find(f"{request.match_info['folder']}/{request.query.get('filename', '')}")
         header = await self._read(lambda: read_header(path))
         return web.json_response(dict(header.metadata))
 
@@ -274,7 +274,8 @@ class BrainFiles:
                 found[file.relative_to(folder).as_posix()] = file
         return dict(sorted(found.items()))
 
-    def _find(self, name: str) -> Path:
+    def find(self, name: str) -> Path:
+        """Return the file of a brain, by its name. Raises RequestError if there is none."""
         path = None
         if name.endswith(_SUFFIX):
             path = find_inside(name, [self._models, bundled_dir("models")]) or find_moved_brain(

@@ -141,8 +141,8 @@ class Clients:
     # -- events ------------------------------------------------------------------------------------
 
     def files_changed(self, what: str) -> None:
-        """Tell all pages that files have changed; `what` is "workflows" or "brains"."""
-        self._broadcast("files", {"what": what})
+        """Tell all pages that files have changed; `what` is "workflows", "brains" or "data"."""
+        self.broadcast("files", {"what": what})
 
     def notify(self, run: ServerRun, what: str, data: dict[str, Any]) -> None:
         """Send an event of a run to the pages that it concerns."""
@@ -153,7 +153,7 @@ class Clients:
                 client.wake.set()
             return
         if what == "said":
-            self._broadcast("said", data)
+            self.broadcast("said", data)
         elif what == "started":
             self._send_to_owner(run, "execution_start", stamped)
             self._send_to_owner(run, "execution_cached", {**stamped, "nodes": []})
@@ -162,7 +162,7 @@ class Clients:
             self._inputs.remove_run(run)
             self._end(run, stamped)
         if what in ("queued", "cancelled"):
-            self._broadcast("status", self.status())
+            self.broadcast("status", self.status())
         for client in self._clients.values():
             if what == "over":
                 client.due = 0.0
@@ -178,8 +178,8 @@ class Clients:
             faults = error.get("faults") or []
             if faults:
                 failed["socket"] = faults[0].get("socket")
-            self._broadcast("failed", failed)
-        self._broadcast("result", {**ours, "state": outcome.state, "summary": outcome.summary})
+            self.broadcast("failed", failed)
+        self.broadcast("result", {**ours, "state": outcome.state, "summary": outcome.summary})
         # the same once more, in the form of ComfyUI's messages
         if run.folder is not None:
             for name, output in picture_outputs(run.folder.path, list(run.workflow.nodes)).items():
@@ -195,10 +195,10 @@ class Clients:
             about["current_outputs"] = []
             self._send_to_owner(run, "execution_error", about)
         elif outcome.state == "stopped":
-            self._broadcast("execution_interrupted", about)
+            self.broadcast("execution_interrupted", about)
         else:
             self._send_to_owner(run, "execution_success", stamped)
-        self._broadcast("status", self.status())
+        self.broadcast("status", self.status())
         self._send_to_owner(run, "executing", {**ours, "node": None, "display_node": None})
 
     def status(self) -> dict[str, Any]:
@@ -208,7 +208,8 @@ class Clients:
             remaining = self.runs.remaining
         return {"status": {"exec_info": {"queue_remaining": remaining}}}
 
-    def _broadcast(self, type_: str, data: Any) -> None:
+    def broadcast(self, type_: str, data: Any) -> None:
+        """Send an event to all pages."""
         event = _event(type_, data)
         for client in self._clients.values():
             client.queue_event(event)

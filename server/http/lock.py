@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from minibrains.errors import MinibrainsError
+from minibrains.file_lock import lock_now
 
 _NAME: Final = "server.lock"
-_LOCKED_BYTE: Final = 1 << 20
-"""The byte that is locked on Windows, where a locked byte cannot be read; the text is at the
-beginning."""
 
 
 class FolderLock:
@@ -28,7 +25,7 @@ class FolderLock:
         except OSError as error:
             raise MinibrainsError(f"{path} cannot be opened: {error.strerror or error}") from None
         try:
-            _lock(self._file)
+            lock_now(self._file)
         except (BlockingIOError, PermissionError):
             holder = _describe_holder(self._file)
             os.close(self._file)
@@ -57,19 +54,6 @@ class FolderLock:
             os.ftruncate(self._file, 0)
             os.lseek(self._file, 0, os.SEEK_SET)
             os.write(self._file, json.dumps(owner).encode())
-
-
-def _lock(file: int) -> None:
-    """Lock an open file. Raises OSError if another process has locked it."""
-    if sys.platform == "win32":
-        import msvcrt
-
-        os.lseek(file, _LOCKED_BYTE, os.SEEK_SET)
-        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
-    else:
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _describe_holder(file: int) -> str:

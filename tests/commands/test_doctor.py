@@ -20,7 +20,8 @@ from minibrains.run.run import Run
 from minibrains.run.spec import RunSpec
 from nodes.actions.sink import ActionTable
 from nodes.fighting.features import FightVectorBrain
-from nodes.learning.data_set import DataSet, Sample, encode_picture
+from nodes.learning.data_set import DataSet
+from nodes.learning.episode_file import Sample, encode_picture
 from nodes.policies.buttons import (
     DIRECTIONS,
     ButtonCalibration,

@@ -15,7 +15,8 @@ from games.source.duel.controls import PACK, histogram, with_chance, with_pictur
 from minibrains import Episode, Run, RunSpec
 from minibrains.files import bundled_dir
 from minibrains.testing import ScratchHost, opened
-from nodes.learning.data_set import DataSet, decode_picture
+from nodes.learning.data_set import DataSet
+from nodes.learning.episode_file import decode_picture
 from nodes.policies.network import PolicyHead, PolicyHeadBrain
 from tests.support.fights import NAME, match, screen, write_fights
 

@@ -26,7 +26,8 @@ from minibrains.games.splits import HELD_BACK, Splits
 from minibrains.testing import ScratchHost, opened, play
 from nodes.actions.sink import ActionTable
 from nodes.learning.clone import ClonePolicy
-from nodes.learning.data_set import DataSet, Sample, decode_picture
+from nodes.learning.data_set import DataSet
+from nodes.learning.episode_file import Sample, decode_picture
 from nodes.learning.lessons import Eyes, EyesParts, Job, Lessons, hash_data, look, split
 from nodes.learning.replay import PrioritizedReplay
 from nodes.policies.network import PolicyHead, PolicyHeadBrain

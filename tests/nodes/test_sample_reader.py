@@ -14,7 +14,8 @@ from minibrains.errors import DataError, MinibrainsError
 from minibrains.testing import ScratchHost, opened
 from nodes.actions.sink import ActionTable
 from nodes.learning.agreement import Agreement
-from nodes.learning.data_set import DataSet, decode_picture
+from nodes.learning.data_set import DataSet
+from nodes.learning.episode_file import decode_picture
 from nodes.learning.lessons import Eyes, EyesParts, Job, Lessons, look
 from nodes.learning.reader import Moment, SampleReader
 from nodes.learning.trainer import as_shown

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow
+from pyarrow import parquet
 
 from nodes.actions.sink import ActionTable
-from nodes.learning.data_set import DataSet, EpisodeInfo, Sample, encode_picture
+from nodes.learning.data_set import DataSet
+from nodes.learning.episode_file import EpisodeInfo, Sample, encode_picture
+
+Change = Callable[[dict[str, Any], dict[str, Any]], None]
+"""Changes the columns and the metadata of a file."""
 
 ACTIONS = ("wait", "kick", "punch")
 TABLE = ActionTable(
@@ -70,3 +78,14 @@ def write(folder: Path, **changes: Any) -> Path:
     """Write an episode that differs from INFO in these fields, and return its file."""
     info = replace(INFO, **changes)
     return DataSet(folder).write(info, samples(info.samples))
+
+
+def rewrite(path: Path, change: Change) -> Path:
+    """Write the file of an episode again with other columns or metadata."""
+    table = parquet.read_table(path)
+    columns = table.to_pydict()
+    about = json.loads(table.schema.metadata[b"minibrains"])
+    change(columns, about)
+    metadata = {**table.schema.metadata, b"minibrains": json.dumps(about).encode()}
+    parquet.write_table(pyarrow.table(columns, schema=table.schema.with_metadata(metadata)), path)
+    return path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from minibrains.files import home
 from nodes.actions.sink import ActionTable
 from nodes.learning.clone import ClonePolicy
 from nodes.learning.clone_buttons import CloneButtons, presses_by_action
-from nodes.learning.data_set import DataSet, EpisodeInfo, Sample, encode_picture
+from nodes.learning.data_set import DataSet
+from nodes.learning.episode_file import EpisodeInfo, Sample, encode_picture
 from nodes.policies.buttons import ButtonCalibration, ButtonHead
+from nodes.policies.network import PolicyHead
 from nodes.vision.fighters import FighterColors
 from tests.support.data_sets import INFO
 
@@ -129,6 +132,30 @@ def untrained_buttons() -> Any:
         "convolutions": ((8, 4, 2),),
     }
     return ButtonHead.new_brain(config)
+
+
+def write_untrained_policy(folder: Path) -> Path:
+    """Write a policy for the pictures of `write_fights`, and the colours that its eyes know, into
+    a folder of brains, and return its file.
+    """
+    colors = folder / "fighter_colors" / "squares.safetensors"
+    colors.parent.mkdir(parents=True, exist_ok=True)
+    sha256 = COLORS.save(colors, title="Two squares", made_by="a test")
+    eyes: dict[str, Any] = {"fighter_colors_sha256": sha256, "turn": True, "pictures": 3}
+    for widget in ("center", "box", "size"):
+        eyes[widget] = SMALL[widget]
+    brain = PolicyHead.new_brain({
+        "actions": 3,
+        "action_names": TABLE.names,
+        "channels": 6,
+        "height": 12,
+        "width": 40,
+        "hidden": 16,
+        "convolutions": ((8, 4, 2),),
+    })  # fmt: skip
+    path = folder / "policy_head" / "small.safetensors"
+    brain.save(path, title="Untrained", made_by="a test", eyes=eyes)
+    return path
 
 
 def write_untrained_buttons() -> None:

@@ -115,8 +115,8 @@ class Page:
         data = {"prompt_id": about["prompt_id"], "node": about["node"], "seq": about["seq"]}
         await self.socket.send_json({"type": "ack", "data": data})
 
-    async def next(self) -> tuple[str, Json] | Picture:
-        message = await self.socket.receive(TIMEOUT)
+    async def next(self, timeout: float = TIMEOUT) -> tuple[str, Json] | Picture:
+        message = await self.socket.receive(timeout)
         if message.type is aiohttp.WSMsgType.BINARY:
             picture = Picture.read(message.data)
             self.pictures.append(picture)
@@ -126,10 +126,15 @@ class Page:
         self.events.append((data["type"], data["data"]))
         return self.events[-1]
 
-    async def until(self, type_: str, holds: Callable[[Json], bool] = lambda data: True) -> Json:
-        """The next event of this type for which something holds."""
+    async def until(
+        self,
+        type_: str,
+        holds: Callable[[Json], bool] = lambda data: True,
+        timeout: float = TIMEOUT,
+    ) -> Json:
+        """The next event of this type for which something holds; none may take that long."""
         while True:
-            found = await self.next()
+            found = await self.next(timeout)
             if not isinstance(found, Picture) and found[0] == type_ and holds(found[1]):
                 return found[1]
 

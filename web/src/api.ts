@@ -4,6 +4,16 @@ import type { NodeType } from "./model/catalog";
 import type { GameInfo } from "./model/choices";
 import type { Linking } from "./model/compatibility";
 import type { Json, JsonObject } from "./model/json";
+import {
+  type Asking,
+  type BrainChoice,
+  type Corrections,
+  type DataSetInfo,
+  type DataSetOverview,
+  type Sample,
+  type SampleFilter,
+  sampleQuery,
+} from "./model/samples";
 import { type Workflow, workflowFromJson } from "./model/workflow";
 
 export interface Fault {
@@ -190,6 +200,9 @@ const userdata = (folder: string, name: string) =>
   `/userdata/${encodeURIComponent(`${folder}/${name}`)}`;
 const pictureName = (workflow: string) => workflow.replace(/\.json$/, ".png");
 const brainPath = (file: string) => `/brains/${file.split("/").map(encodeURIComponent).join("/")}`;
+const dataPath = (name: string) => `/data/${encodeURIComponent(name)}`;
+const samplePath = (name: string, { episode, tick }: Sample) =>
+  `${dataPath(name)}/samples/${encodeURIComponent(episode)}/${tick}`;
 const unquoted = (tag: string | null) => tag?.replace(/^(W\/)?"|"$/g, "") ?? null;
 
 /** Return a fault as a sentence: what is wrong, where, what was expected, what to do. */
@@ -331,6 +344,32 @@ export const api = {
     body.set("file", blob, blob.name);
     return json("/upload/brain", { method: "POST", body });
   },
+
+  dataSets: () => json<DataSetInfo[]>("/data"),
+  dataSet: (name: string) => json<DataSetOverview>(dataPath(name)),
+  samples: (name: string, filter: SampleFilter, offset: number, limit: number) =>
+    json<{ total: number; samples: readonly Sample[] }>(
+      `${dataPath(name)}/samples?${sampleQuery(filter, offset, limit)}`,
+    ),
+  /** Return the variables of the game at a sample. */
+  features: async (name: string, sample: Sample) =>
+    (await json<{ features: Record<string, number> }>(samplePath(name, sample))).features,
+  /** Return the address of the picture of a sample. */
+  samplePicture: (name: string, sample: Sample) => `api${samplePath(name, sample)}/picture`,
+  correct: (name: string, changes: Corrections) =>
+    post(`${dataPath(name)}/correct`, { corrections: changes }),
+  brainsFor: (name: string) => json<BrainChoice[]>(`${dataPath(name)}/brains`),
+  asking: (name: string) => json<Asking | null>(`${dataPath(name)}/asking`),
+  async ask(
+    name: string,
+    brain: string,
+    question: string,
+    episode: string | null,
+  ): Promise<Asking> {
+    const response = await post(`${dataPath(name)}/asking`, { brain, question, episode });
+    return (await response.json()) as Asking;
+  },
+  stopAsking: (name: string) => post(`${dataPath(name)}/asking/stop`, {}),
 
   /** Return a file with a workflow and its brains. */
   async exportWorkflow(workflow: Workflow, file: string | null): Promise<Blob> {

@@ -32,7 +32,8 @@ from tqdm import tqdm
 
 from minibrains import MinibrainsError, Run, RunSpec
 from minibrains.files import bundled_dir
-from nodes.learning.data_set import DataSet, Sample, decode_picture, encode_picture
+from nodes.learning.data_set import DataSet
+from nodes.learning.episode_file import Sample, decode_picture, encode_picture
 from nodes.policies.network import PolicyHead, PolicyHeadBrain
 
 PLAYER = "sf2_pixels"

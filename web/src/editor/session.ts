@@ -10,6 +10,7 @@ import { applyEvent, isLive, isTicking, newRun, type Run } from "../live/run";
 import { Screens } from "../live/screens";
 import { wireValues } from "../live/wire_values";
 import { isObject, type JsonObject, same } from "../model/json";
+import type { Asking } from "../model/samples";
 import { modeOf } from "../model/workflow";
 import { download } from "../ui/dom";
 import { ask, clearMessages, showMessage } from "../ui/overlay";
@@ -21,11 +22,13 @@ const SECOND_STOP_MS = 1500;
 /** Number of nodes that the server sends in full. */
 const MAX_IN_FULL = 10;
 
-type Topic = "run" | "lists" | "workflows" | "brains" | "games";
+type Topic = "run" | "lists" | "workflows" | "brains" | "games" | "data" | "asking";
 
 export class Session {
   run: Run | null = null;
   connected = false;
+  /** How far a brain was asked about a data set, as the server said last. */
+  asking: Asking | null = null;
   readonly view = new LiveView();
   /** The node that is watched in full; null: none. */
   #full: string | null = null;
@@ -71,8 +74,10 @@ export class Session {
     editor.on("document", () => this.run && editor.document.run !== this.run.id && this.clearRun());
   }
 
-  on(listener: (what: Topic) => void): void {
+  /** Call a function whenever something happens. Returns a function that ends this. */
+  on(listener: (what: Topic) => void): () => void {
     this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   #emit(what: Topic): void {
@@ -382,7 +387,12 @@ export class Session {
       return;
     }
     if (type === "files") {
-      this.#emit(data.what === "brains" ? "brains" : "workflows");
+      this.#emit(data.what === "brains" || data.what === "data" ? data.what : "workflows");
+      return;
+    }
+    if (type === "asking") {
+      this.asking = data as unknown as Asking;
+      this.#emit("asking");
       return;
     }
     if (type === "run" && typeof data.prompt_id === "string" && typeof data.state === "string") {

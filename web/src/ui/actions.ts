@@ -280,6 +280,12 @@ export function makeCommands(
       keys: ["r"],
       run: () => context.panel.show(context.panel.tab === "runs" ? null : "runs"),
     },
+    {
+      name: "Data sets",
+      section: "View",
+      keys: ["d"],
+      run: () => context.panel.show(context.panel.tab === "data" ? null : "data"),
+    },
     { name: "Values in full", section: "View", keys: ["v"], run: context.values },
     {
       name: "Values on wires",

@@ -1,4 +1,4 @@
-/** The panel on the left, with the tabs node types, list of nodes, files and runs. */
+/** The panel on the left, with the tabs node types, list of nodes, files, runs and data sets. */
 
 import { api, type BrainInfo, type FileInfo } from "../api";
 import type { Editor } from "../editor/editor";
@@ -9,18 +9,21 @@ import { typeBase } from "../model/catalog";
 import { isObject, type Json, type JsonObject } from "../model/json";
 import { nameOf, type Workflow } from "../model/workflow";
 import { openBrain } from "./brain_view";
+import { dataList } from "./data_list";
+import { openDataSet } from "./data_view";
 import { button, h, type Icon, icon, iconButton } from "./dom";
 import { editFrame } from "./frame_dialog";
 import { openMenu, showMessage } from "./overlay";
 import { mainLabel, swatch } from "./palette";
 import { RunList } from "./runs";
 
-type Tab = "nodes" | "list" | "files" | "runs";
+type Tab = "nodes" | "list" | "files" | "runs" | "data";
 const TABS: readonly { id: Tab; name: string; icon: Icon }[] = [
   { id: "nodes", name: "Node types", icon: "grid" },
   { id: "list", name: "List of nodes", icon: "list" },
   { id: "files", name: "Files", icon: "folder" },
   { id: "runs", name: "Runs", icon: "clock" },
+  { id: "data", name: "Data sets", icon: "samples" },
 ];
 
 export interface PanelCallbacks {
@@ -70,6 +73,7 @@ export class Panel {
     session.on((what) => {
       if (what === "workflows" && this.#tab === "files") void this.#loadFiles();
       if (what === "lists" && this.#tab === "runs") void this.#renderRuns();
+      if ((what === "data" || what === "lists") && this.#tab === "data") void this.#loadData();
     });
   }
 
@@ -85,6 +89,7 @@ export class Panel {
     if (tab === "list") this.#renderList();
     if (tab === "files") void this.#loadFiles();
     if (tab === "runs") void this.#renderRuns();
+    if (tab === "data") void this.#loadData();
     this.callbacks.resized();
   }
 
@@ -385,6 +390,17 @@ export class Panel {
           : [h("p", { class: "empty" }, "Drop a .safetensors file on the page.")]),
       ),
     );
+  }
+
+  // data sets
+
+  async #loadData(): Promise<void> {
+    const sets = await api.dataSets().catch((error: Error) => error);
+    if (this.#tab !== "data") return;
+    const open = (name: string) => void openDataSet(name, this.session);
+    const content =
+      sets instanceof Error ? h("p", { class: "empty" }, sets.message) : dataList(sets, open);
+    this.#fill("Data sets", [], content);
   }
 
   // runs

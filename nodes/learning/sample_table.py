@@ -1,0 +1,171 @@
+"""SampleTable: all samples of a data set side by side, to be filtered and looked at by people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from nodes.learning.asked_brains import Answers
+from nodes.learning.data_set import DataSet
+from nodes.learning.episode_file import NONE, EpisodeInfo, EpisodeLabels
+
+Kept = Literal["kept", "corrected", "deleted"]
+Agreement = Literal["any", "differs", "agrees"]
+Sorting = Literal["time", "share"]
+
+
+class SampleFilter(NamedTuple):
+    """A selection of samples; everything that is None selects nothing."""
+
+    label: int | None = None
+    """The action that is the label; of a sample that was deleted, the one that it had at first."""
+    episode: str | None = None
+    """The name of the episode."""
+    actionable: bool | None = None
+    """True: an action would have had an effect; False: it would not, or that is unknown."""
+    kept: Kept = "kept"
+    """Those that were not deleted, those whose label people have corrected, or those deleted."""
+    answer: Agreement = "any"
+    """Those for which the answer of a model is another action than the label, or the same."""
+    order: Sorting = "time"
+    """By episode and tick, or by the probability of the model's answer, the highest first."""
+
+
+class SampleTable:
+    """All samples of a data set, also those that people have deleted, in the order of episodes and
+    ticks. Its columns have the same length.
+    """
+
+    def __init__(self, data: DataSet, answers: Mapping[str, Answers]) -> None:
+        """Read a data set, which must have episodes.
+
+        Args:
+            data: The data set.
+            answers: The answers of a model, by the name of the episode, as far as it was asked.
+
+        Raises:
+            DataError: A file is damaged, or the episodes do not belong together.
+        """
+        if data.files() or not data.names():
+            data.labels()  # refuses what does not belong together
+        self.infos: list[EpisodeInfo] = []
+        """The episodes, as they were collected."""
+        parts: list[np.ndarray] = []
+        for number, key in enumerate(data.names()):
+            original = data.read_original(key)
+            self.infos.append(original.info)
+            parts.append(_columns(number, original, data.label_by_tick(key), answers.get(key)))
+        table = np.concatenate(parts, axis=1)
+        (
+            self.episodes, self.ticks, self.labels, self.originals, self.seconds, self.played,
+            self.actionable, self.answers,
+        ) = table  # fmt: skip
+        self.shares = np.concatenate(
+            [
+                _shares(part[1], answers.get(info.key))
+                for part, info in zip(parts, self.infos, strict=True)
+            ]
+        )
+        """float32 [n], the probability of the answer; 0 where there is none."""
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """The names of the actions."""
+        return self.infos[0].actions
+
+    def select(self, wanted: SampleFilter) -> np.ndarray:
+        """Return the rows of a selection, int64."""
+        is_deleted = self.labels == NONE
+        if wanted.kept == "kept":
+            chosen = ~is_deleted
+        elif wanted.kept == "deleted":
+            chosen = is_deleted
+        else:
+            chosen = ~is_deleted & (self.labels != self.originals)
+        if wanted.label is not None:
+            chosen &= np.where(is_deleted, self.originals, self.labels) == wanted.label
+        if wanted.episode is not None:
+            keys = [info.key for info in self.infos]
+            number = keys.index(wanted.episode) if wanted.episode in keys else NONE
+            chosen &= self.episodes == number
+        if wanted.actionable is not None:
+            chosen &= (self.actionable == 1) == wanted.actionable
+        if wanted.answer != "any":
+            agrees = self.answers == self.labels
+            chosen &= (self.answers != NONE) & (agrees == (wanted.answer == "agrees"))
+        rows = np.flatnonzero(chosen)
+        if wanted.order == "share":
+            rows = rows[np.argsort(-self.shares[rows], kind="stable")]
+        return rows
+
+    def describe(self, row: int) -> dict[str, Any]:
+        """Return a sample as an object of JSON; what is missing is None."""
+        info = self.infos[self.episodes[row]]
+        label, answer = _present(self.labels[row]), _present(self.answers[row])
+        second, actionable = _present(self.seconds[row]), _present(self.actionable[row])
+        if second == label:
+            second = None  # DataSet.correct leaves it out
+        return {
+            "episode": info.key,
+            "tick": int(self.ticks[row]),
+            "label": label,
+            "original": int(self.originals[row]),
+            "second": second,
+            "played": _present(self.played[row]),
+            "actionable": None if actionable is None else bool(actionable),
+            "answer": answer,
+            "share": None if answer is None else float(self.shares[row]),
+        }
+
+    def agreement(self) -> tuple[int, int]:
+        """Return for how many samples there is an answer, and how many of these are the label."""
+        asked = (self.answers != NONE) & (self.labels != NONE)
+        return int(asked.sum()), int((asked & (self.answers == self.labels)).sum())
+
+    def confusions(self) -> list[tuple[int, int, int]]:
+        """Return (label, answer, number of samples) for each pair that differs, the commonest
+        first.
+        """
+        wrong = (self.answers != NONE) & (self.labels != NONE) & (self.answers != self.labels)
+        pairs = np.stack([self.labels[wrong], self.answers[wrong]], axis=1)
+        found, counts = np.unique(pairs, axis=0, return_counts=True)
+        order = np.argsort(-counts, kind="stable")
+        return [(int(found[i, 0]), int(found[i, 1]), int(counts[i])) for i in order]
+
+
+def _columns(
+    number: int,
+    original: EpisodeLabels,
+    labels: Mapping[int, int | None],
+    answers: Answers | None,
+) -> np.ndarray:
+    """Return the columns of an episode, in the order of SampleTable's: int64 [8, n]."""
+    count = len(original)
+    now = [labels[tick] for tick in original.ticks.tolist()]
+    table = np.empty((8, count), np.int64)
+    table[0] = number
+    table[1] = original.ticks
+    table[2] = [NONE if label is None else label for label in now]
+    table[3] = original.actions
+    table[4] = original.seconds
+    table[5] = original.played
+    table[6] = original.actionable
+    table[7] = NONE
+    if answers is not None:
+        table[7, np.searchsorted(original.ticks, answers.ticks)] = answers.actions
+    return table
+
+
+def _shares(ticks: np.ndarray, answers: Answers | None) -> np.ndarray:
+    """Return the probabilities of the answers to an episode with these ticks."""
+    shares = np.zeros(len(ticks), np.float32)
+    if answers is not None:
+        shares[np.searchsorted(ticks, answers.ticks)] = answers.shares
+    return shares
+
+
+def _present(number: Any) -> int | None:
+    """Return a number of a column; None where it is missing."""
+    return None if number == NONE else int(number)
