@@ -21,7 +21,17 @@ from nodes.exploring import walking as exploring
 from nodes.fighting import features, fighters, rounds, simple, strategist
 from nodes.language import lora, merging, pretrained, prompt, remote, reply, vlm
 from nodes.learning import agreement, calibrate, colors, dagger, ppo, reader, train_vlm, writer
-from nodes.policies import baselines, buttons, memory, network, vector
+from nodes.policies import (
+    attention,
+    baselines,
+    buttons,
+    encoder,
+    heads,
+    history,
+    memory,
+    network,
+    vector,
+)
 from nodes.recording import decision_log, output
 from nodes.rewards import fight as fight_rewards
 from nodes.rewards import general
@@ -505,6 +515,59 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
             brain=memory.VectorMemory.new_brain({"numbers": 3, "hidden": 4, "layers": 2})
         ),
         _ticks(vector=list(RANDOM.random((5, 3), np.float32))),
+    ),
+    "FrameEncoder": (
+        lambda: encoder.FrameEncoder(
+            brain=encoder.FrameEncoder.new_brain(
+                {
+                    "channels": 2,
+                    "height": 12,
+                    "width": 16,
+                    "convolutions": ((4, 4, 2),),
+                    "features": 6,
+                }
+            )
+        ),
+        _ticks(frames=list(RANDOM.random((3, 2, 12, 16), np.float32))),
+    ),
+    "FeatureHistory": (
+        lambda: history.FeatureHistory(
+            brain=history.FeatureHistoryBrain(steps=3, features=2, numbers=1, buttons=2)
+        ),
+        _ticks(
+            features=list(RANDOM.random((5, 2), np.float32)),
+            numbers=list(RANDOM.random((5, 1), np.float32)),
+            buttons=list(RANDOM.integers(0, 2, (5, 8, 2), np.uint8)),
+        ),
+    ),
+    "CrossAttention": (
+        lambda: attention.CrossAttention(
+            brain=attention.CrossAttention.new_brain(
+                {"steps": 3, "groups": (2, 1, 2), "width": 8, "heads": 2}
+            )
+        ),
+        _ticks(sequence=list(RANDOM.random((3, 3, 5), np.float32))),
+    ),
+    "TemporalAttention": (
+        lambda: attention.TemporalAttention(
+            brain=attention.TemporalAttention.new_brain({"columns": 12, "width": 8, "heads": 2})
+        ),
+        _ticks(
+            query=list(RANDOM.random((3, 8), np.float32)),
+            sequence=list(RANDOM.random((3, 3, 12), np.float32)),
+        ),
+    ),
+    "ActionHead": (
+        lambda: heads.ActionHead(
+            brain=heads.ActionHead.new_brain(
+                {"numbers": 8, "hidden": (6, 4), "dropout": 0.5, "actions": 5}
+            )
+        ),
+        _ticks(vector=list(RANDOM.random((3, 8), np.float32))),
+    ),
+    "ValueHead": (
+        lambda: heads.ValueHead(brain=heads.ValueHead.new_brain({"numbers": 8, "hidden": (6,)})),
+        _ticks(vector=list(RANDOM.random((3, 8), np.float32))),
     ),
     "VideoWriter": (lambda: output.VideoWriter(episodes=0), _ticks(frame=FRAMES)),
 }
