@@ -433,6 +433,7 @@ def parser() -> argparse.ArgumentParser:
         "workers",
         "train",
         "environment",
+        "network",
         "start",
         "editor",
     ]

@@ -49,14 +49,24 @@ class CrossAttentionBrain(Brain):
                 f"steps is {steps}, and groups are {list(groups)}; expected at least one step and "
                 "one group, and at least one column in each"
             )
-        specs = {"query": f"f32[{width}]", "positions": f"f32[{steps} {width}]"}
+        count = len(groups)
+        specs = {
+            "query": f"f32[{width}]",
+            "positions": f"f32[{steps} {width}]",
+            "ask.weight": f"f32[{count} {width} {width}]",
+            "ask.bias": f"f32[{count} 1 {width}]",
+            "rows.weight": f"f32[{count} {width} {2 * width}]",
+            "rows.bias": f"f32[{count} 1 {2 * width}]",
+            "answer.weight": f"f32[{count} {width} {width}]",
+            "answer.bias": f"f32[{count} 1 {width}]",
+            "fusion.weight": f"f32[{width} {count * width}]",
+            "fusion.bias": f"f32[{width}]",
+        }
         for index, columns in enumerate(groups):
             specs[f"group{index}.weight"] = f"f32[{width} {columns}]"
             specs[f"group{index}.bias"] = f"f32[{width}]"
-            specs |= _norm_specs(f"norm{index}", width)
-            specs |= _attention_specs(f"attention{index}", width, width)
-        specs["fusion.weight"] = f"f32[{width} {len(groups) * width}]"
-        specs["fusion.bias"] = f"f32[{width}]"
+            specs[f"norm{index}.weight"] = f"f32[{width}]"
+            specs[f"norm{index}.bias"] = f"f32[{width}]"
         return specs
 
 
@@ -87,15 +97,17 @@ class CrossAttention(TorchNode, category="policies"):
         import torch
         from torch import nn
 
-        width = config["width"]
+        width, count = config["width"], len(config["groups"])
         layers: dict[str, nn.Module] = {}
         for index, columns in enumerate(config["groups"]):
             layers[f"group{index}"] = nn.Linear(columns, width)
             layers[f"norm{index}"] = nn.LayerNorm(width)
-            layers[f"attention{index}"] = nn.MultiheadAttention(
-                width, config["heads"], batch_first=True
-            )
-        layers["fusion"] = nn.Linear(len(config["groups"]) * width, width)
+        # the attentions of all groups are computed at once
+        for name, outputs in (("ask", width), ("rows", 2 * width), ("answer", width)):
+            weight = torch.randn(count, width, outputs) / width**0.5
+            bias = torch.zeros(count, 1, outputs)
+            layers[name] = nn.ParameterDict({"weight": weight, "bias": bias})
+        layers["fusion"] = nn.Linear(count * width, width)
         module = nn.ModuleDict(layers)
         module.register_parameter("query", nn.Parameter(torch.randn(width)))
         positions = nn.Parameter(torch.randn(config["steps"], width))
@@ -106,17 +118,22 @@ class CrossAttention(TorchNode, category="policies"):
         import torch
 
         module = self.module
-        query = module.query.expand(len(sequence), 1, -1)
         columns: Any = sequence
-        answers: list[torch.Tensor] = []
         shown: list[torch.Tensor] = []
         for index, group in enumerate(columns.split(self.brain.groups, 2)):
-            rows = module[f"norm{index}"](module[f"group{index}"](group)) + module.positions
-            answer, _ = module[f"attention{index}"](query, rows, rows, need_weights=False)
-            answers.append(answer[:, 0])
-            shown.append(rows)
-        summary: Any = module["fusion"](torch.cat(answers, 1)).relu()
-        all_rows: Any = torch.cat(shown, 2)
+            shown.append(module[f"norm{index}"](module[f"group{index}"](group)))
+        count, batch, (steps, width) = len(shown), len(columns), module.positions.shape
+        rows = torch.stack(shown) + module.positions
+
+        question = module.query.expand(count, 1, width)
+        queries = _each(module["ask"], question).expand(count, batch, width)
+        keys_values = _each(module["rows"], rows.flatten(1, 2)).view(count * batch, steps, -1)
+        found = _attend(queries.flatten(0, 1), keys_values, self.brain.heads)
+        answers = _each(module["answer"], found.view(count, batch, width))
+
+        together: Any = answers.transpose(0, 1).flatten(1)
+        summary: Any = module["fusion"](together).relu()
+        all_rows: Any = rows.permute(1, 2, 0, 3).flatten(2)
         return Attended(summary, all_rows)
 
 
@@ -134,7 +151,16 @@ class TemporalAttentionBrain(Brain):
         _check_heads(width, config["heads"])
         if columns < 1:
             raise BrainError("columns must be at least 1")
-        return {**_attention_specs("attention", width, columns), **_norm_specs("norm", width)}
+        return {
+            "ask.weight": f"f32[{width} {width}]",
+            "ask.bias": f"f32[{width}]",
+            "rows.weight": f"f32[{2 * width} {columns}]",
+            "rows.bias": f"f32[{2 * width}]",
+            "answer.weight": f"f32[{width} {width}]",
+            "answer.bias": f"f32[{width}]",
+            "norm.weight": f"f32[{width}]",
+            "norm.bias": f"f32[{width}]",
+        }
 
 
 class TemporalAttention(TorchNode, category="policies"):
@@ -153,16 +179,49 @@ class TemporalAttention(TorchNode, category="policies"):
         from torch import nn
 
         width, columns = config["width"], config["columns"]
-        attention = nn.MultiheadAttention(
-            width, config["heads"], kdim=columns, vdim=columns, batch_first=True
-        )
-        return nn.ModuleDict({"attention": attention, "norm": nn.LayerNorm(width)})
+        layers = {
+            "ask": nn.Linear(width, width),
+            "rows": nn.Linear(columns, 2 * width),
+            "answer": nn.Linear(width, width),
+            "norm": nn.LayerNorm(width),
+        }
+        return nn.ModuleDict(layers)
 
     def forward(self, query: AttentionQuery, sequence: ShownRows) -> AttentionQuery:
         asked: Any = query
-        answer, _ = self.module["attention"](asked[:, None], sequence, sequence, need_weights=False)
-        features: torch.Tensor = self.module["norm"](asked + answer[:, 0])
+        module = self.module
+        found = _attend(module["ask"](asked), module["rows"](sequence), self.brain.heads)
+        features: torch.Tensor = module["norm"](asked + module["answer"](found))
         return features  # type: ignore[return-value]
+
+
+def _each(layer: nn.ParameterDict, values: torch.Tensor) -> torch.Tensor:
+    """Return what a linear layer for each group gives: float32 [groups, n, outputs].
+
+    Args:
+        layer: The layers.
+        values: float32 [groups, n, inputs].
+    """
+    import torch
+
+    return torch.baddbmm(layer["bias"], values, layer["weight"])
+
+
+def _attend(queries: torch.Tensor, keys_values: torch.Tensor, heads: int) -> torch.Tensor:
+    """Return what attention with several heads finds: float32 [n, width].
+
+    Args:
+        queries: One for each item, float32 [n, width].
+        keys_values: The keys of its rows, and beside them their values, float32
+            [n, rows, 2 * width].
+        heads: The number of heads.
+    """
+    from torch.nn.functional import scaled_dot_product_attention
+
+    asked = queries.unflatten(1, (heads, 1, -1))
+    rows = keys_values.unflatten(2, (2, heads, -1)).permute(2, 0, 3, 1, 4)
+    found = scaled_dot_product_attention(asked, rows[0], rows[1])
+    return found.flatten(1)
 
 
 def _check_heads(width: int, heads: int) -> None:
@@ -170,24 +229,3 @@ def _check_heads(width: int, heads: int) -> None:
         raise BrainError(
             f"width is {width}, and heads {heads}; expected a width that the heads share evenly"
         )
-
-
-def _attention_specs(name: str, width: int, columns: int) -> dict[str, str]:
-    """Return the specs of torch's MultiheadAttention, which has other tensors if the rows have
-    another number of columns than the query.
-    """
-    specs: dict[str, str] = {}
-    if columns == width:
-        specs[f"{name}.in_proj_weight"] = f"f32[{3 * width} {width}]"
-    else:
-        specs[f"{name}.q_proj_weight"] = f"f32[{width} {width}]"
-        specs[f"{name}.k_proj_weight"] = f"f32[{width} {columns}]"
-        specs[f"{name}.v_proj_weight"] = f"f32[{width} {columns}]"
-    specs[f"{name}.in_proj_bias"] = f"f32[{3 * width}]"
-    specs[f"{name}.out_proj.weight"] = f"f32[{width} {width}]"
-    specs[f"{name}.out_proj.bias"] = f"f32[{width}]"
-    return specs
-
-
-def _norm_specs(name: str, width: int) -> dict[str, str]:
-    return {f"{name}.weight": f"f32[{width}]", f"{name}.bias": f"f32[{width}]"}

@@ -107,9 +107,10 @@ def test_the_full_network_has_the_widths_of_the_plan(full: dict[str, Path]) -> N
     network = region("sf2_policy", PARTS, brains=full)
     groups, times = network.network("groups"), network.network("times")
     assert groups.query.shape == (256,)
-    assert [groups[f"attention{index}"].num_heads for index in range(3)] == [8, 8, 8]
+    assert groups["rows"]["weight"].shape == (3, 256, 2 * 256)
     assert groups["fusion"].weight.shape == (256, 768)
-    assert (times["attention"].kdim, times["attention"].num_heads) == (768, 8)
+    assert times["rows"].weight.shape == (2 * 256, 768)
+    assert [network._nodes[name].brain.heads for name in ("groups", "times")] == [8, 8]
     for name, outputs in (("head", 57), ("value", 1)):
         layers = [network.network(name)[layer] for layer in ("hidden1", "hidden2", "output")]
         assert [layer.weight.shape for layer in layers] == [(512, 256), (256, 512), (outputs, 256)]

@@ -113,9 +113,11 @@ def _scale(name: str, shape: list[int]) -> float:
     """Return the standard deviation of the random weights of a tensor."""
     if name in ("query", "positions"):
         return 1.0
-    if len(shape) == 1:
-        return 0.0  # biases, and what norms add
+    if name.endswith("bias") or name.startswith("norm"):
+        return 0.0
     inputs = np.prod(shape[1:])
+    if len(shape) == 3:  # a layer for each group, which is multiplied from the left
+        inputs = shape[1]
     if name == "output.weight":
         return float(0.01 / np.sqrt(inputs))
     if name.startswith(("convolution", "features", "fusion", "hidden")):
