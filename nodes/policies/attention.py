@@ -218,9 +218,10 @@ def _attend(queries: torch.Tensor, keys_values: torch.Tensor, heads: int) -> tor
     """
     from torch.nn.functional import scaled_dot_product_attention
 
-    asked = queries.unflatten(1, (heads, 1, -1))
-    rows = keys_values.unflatten(2, (2, heads, -1)).permute(2, 0, 3, 1, 4)
-    found = scaled_dot_product_attention(asked, rows[0], rows[1])
+    count, rows, _ = keys_values.shape
+    asked = queries.view(count, heads, 1, -1)
+    keys, values = keys_values.view(count, rows, 2, heads, -1).permute(2, 0, 3, 1, 4)
+    found = scaled_dot_product_attention(asked, keys, values)
     return found.flatten(1)
 
 

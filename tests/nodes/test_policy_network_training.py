@@ -61,7 +61,8 @@ def learn(learner: RecurrentRegionPolicy) -> dict[str, dict[str, bool]]:
     found, likely, _ = learner.evaluate_actions(shown, actions, states, starts)
     assert found.shape == (4, 1)
     learner.optimizer.zero_grad()
-    ((found - 1).square().mean() - likely.mean()).backward()
+    loss: Any = (found - 1).square().mean() - likely.mean()
+    loss.backward()
     learner.optimizer.step()
 
     changed: dict[str, dict[str, bool]] = {}
@@ -103,7 +104,7 @@ def test_a_part_that_keeps_its_weights_keeps_them_after_the_critic_was_alone() -
 def test_no_unit_is_left_out_while_ppo_compares() -> None:
     learner = policy()
     learner.set_training_mode(True)
-    shown = {name: torch.zeros(1, *space.shape) for name, space in OBSERVATION.items()}
+    shown = {name: torch.zeros(1, *space.shape or ()) for name, space in OBSERVATION.items()}
     state = learner.actor.initial(1)
     assert torch.equal(learner.actor(shown, state)[0], learner.actor(shown, state)[0])
 

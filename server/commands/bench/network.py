@@ -59,9 +59,9 @@ def run(spec: RunSpec) -> dict[str, Any]:
     return {"cases": cases}
 
 
-def _networks(engine: Engine) -> tuple[dict[str, TorchNode], list[list[Any]]]:
+def _networks(engine: Engine) -> tuple[dict[str, Any], list[list[Any]]]:
     """Return the networks in the order in which they run, and what each was shown last."""
-    networks: dict[str, TorchNode] = {}
+    networks: dict[str, Any] = {}
     shown: list[list[Any]] = []
     for step in engine.plan.steps:
         node = engine.nodes.get(step.node)
@@ -73,7 +73,7 @@ def _networks(engine: Engine) -> tuple[dict[str, TorchNode], list[list[Any]]]:
 
 
 def _decide(
-    networks: Sequence[TorchNode], shown: Sequence[Sequence[Any]]
+    networks: Sequence[Any], shown: Sequence[Sequence[Any]]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the seconds of each network in each decision, and those of its thread's processor
     time: float64 [DECISIONS, networks].
@@ -89,9 +89,7 @@ def _decide(
     return wall[WARM_UP:], cpu[WARM_UP:]
 
 
-def _case(
-    what: str, wall: np.ndarray, cpu: np.ndarray, networks: Sequence[TorchNode]
-) -> dict[str, Any]:
+def _case(what: str, wall: np.ndarray, cpu: np.ndarray, networks: Sequence[Any]) -> dict[str, Any]:
     load, torch_load = _load(networks)
     numbers = 0
     for node in networks:
@@ -108,7 +106,7 @@ def _case(
     }
 
 
-def _load(networks: Sequence[TorchNode]) -> tuple[float, float]:
+def _load(networks: Sequence[Any]) -> tuple[float, float]:
     """Return the seconds in which the brains are loaded, and in which torch loads the same."""
     import torch
 

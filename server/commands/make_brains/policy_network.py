@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -115,7 +116,7 @@ def _scale(name: str, shape: list[int]) -> float:
         return 1.0
     if name.endswith("bias") or name.startswith("norm"):
         return 0.0
-    inputs = np.prod(shape[1:])
+    inputs = prod(shape[1:])
     if len(shape) == 3:  # a layer for each group, which is multiplied from the left
         inputs = shape[1]
     if name == "output.weight":
