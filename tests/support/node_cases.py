@@ -20,7 +20,17 @@ from nodes.doctor import policy_doctor
 from nodes.exploring import walking as exploring
 from nodes.fighting import features, fighters, rounds, simple, strategist
 from nodes.language import lora, merging, pretrained, prompt, remote, reply, vlm
-from nodes.learning import agreement, calibrate, colors, dagger, ppo, reader, train_vlm, writer
+from nodes.learning import (
+    agreement,
+    calibrate,
+    clone_network,
+    colors,
+    dagger,
+    ppo,
+    reader,
+    train_vlm,
+    writer,
+)
 from nodes.policies import (
     attention,
     baselines,
@@ -172,6 +182,20 @@ def _ppo() -> Node:
         steps=8,
         batch=16,
         epochs=1,
+    )
+
+
+def _clone_network() -> Node:
+    """A node that learns from a teacher, in a workflow that is written into $MINIBRAINS_HOME."""
+    home().mkdir(parents=True, exist_ok=True)
+    return clone_network.CloneNetwork(
+        workflow=walking.write_walk(home(), teacher=True),
+        train=("head",),
+        teacher="teacher.action",
+        name="walker",
+        decisions=10_000,
+        steps=4,
+        batch=2,
     )
 
 
@@ -516,6 +540,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         ),
         _ticks(vector=list(RANDOM.random((5, 3), np.float32))),
     ),
+    "CloneNetwork": (_clone_network, [{}] * 2),
     "FrameEncoder": (
         lambda: encoder.FrameEncoder(
             brain=encoder.FrameEncoder.new_brain(
