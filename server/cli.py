@@ -449,6 +449,7 @@ def parser() -> argparse.ArgumentParser:
         "workers",
         "train",
         "environment",
+        "network",
         "start",
         "editor",
     ]

@@ -7,11 +7,12 @@ from itertools import compress
 from typing import Any, Final
 
 from minibrains.engine.engine import Engine
-from minibrains.engine.plan import TICK_SLOT
-from minibrains.engine.steps import StepFunction
+from minibrains.engine.plan import TICK_SLOT, Use
+from minibrains.engine.steps import UNSET, StepFunction
 from minibrains.errors import RunError
 from minibrains.graph.workflow import Link
 
+_USES: Final[tuple[Use, ...]] = ("last", "last_or_none", "on")
 _TIMEOUT: Final = 100_000
 """The most ticks from one decision to the next: half an hour of a game."""
 
@@ -41,6 +42,18 @@ class Stepper:
         self._rewarded = self._answered = False
         self._asked_at = 0
         """The tick of the last decision."""
+
+    def value(self, link: Link) -> Any:
+        """Return the value of an output at the present decision; None if nothing was delivered.
+
+        It is kept only if something outside of the region reads it.
+        """
+        execution = self.engine.execution
+        for use in _USES:
+            slot = execution.output_slots.get((link.node, link.socket, use))
+            if slot is not None and execution.values[slot] is not UNSET:
+                return execution.values[slot]
+        return None
 
     def reset(self, index: int, seed: int, limit: int | None) -> bool:
         """Begin an episode, and go on to its first decision.

@@ -42,6 +42,7 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
     - `terminated`: the game is over by its own rules. `truncated`: the limit of the episode in
       ticks is reached. The observation is then what the region was shown last: on a tick on which
       it was not due, there is no newer one.
+    - `info` has "teacher", the action that `teacher` delivered last, if there is one.
     - `info` at the end of an episode has "results": what the nodes report, as in episodes.jsonl
       (score, won, start …).
     - `reset(options={"states": ["Level4.*"]})` begins in one of these states, out of those of the
@@ -74,6 +75,7 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
         train: Sequence[str],
         *,
         reward: str | None = None,
+        teacher: str | None = None,
         ticks: int | None = None,
         widgets: Mapping[str, Any] | None = None,
         brains: Mapping[str, str | os.PathLike[str]] | None = None,
@@ -88,6 +90,8 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
             train: The ids of the nodes in whose place the policy answers.
             reward: The output that is the reward, "node.socket". None: the output `reward` of the
                 only node that has one, or else of the console.
+            teacher: The output with the action that a teacher would choose, "node.socket", which
+                something must read; None: there is no teacher.
             ticks: Number of ticks after which an episode is truncated; None: as the workflow says.
             widgets: Widget values that replace those of the file: "node.widget" -> value.
             brains: Brains that replace those of the file: node -> file.
@@ -118,10 +122,13 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
             reward=reward,
         )
         self._closed = False
+        self._teacher: Link | None = None
         self._run = Run(spec)
         self._run.open()
         try:
             self._ports()
+            if teacher is not None:
+                self._teacher = self._find_teacher(teacher)
         except BaseException:
             self.close()
             raise
@@ -158,6 +165,27 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
         self.observation_space = _joined(self._observed)
         self.action_space = _joined(self._acted)
 
+    def _find_teacher(self, teacher: str) -> Link:
+        """Return the teacher's output. Raises MinibrainsError if its values are not kept, or come
+        from what it is to teach.
+        """
+        node, _, socket = teacher.partition(".")
+        graph = self._run.engine.plan.graph
+        read = {Link(edge.source, edge.output.name) for edge in graph.edges}
+        assert graph.region is not None
+        if Link(node, socket) not in read or node in graph.region.nodes:
+            raise MinibrainsError(
+                f"the teacher {teacher!r} is no output that something reads, outside of "
+                f"{', '.join(graph.region.nodes)}; expected NODE.SOCKET, linked to an Agreement say"
+            )
+        return Link(node, socket)
+
+    def teacher_action(self) -> Any:
+        """Return what the teacher would do at the present decision; None: there is no teacher."""
+        if self._teacher is None:
+            return None
+        return self._stepper.value(self._teacher)
+
     @property
     def workflow(self) -> Workflow:
         """The workflow, with the changes of the arguments."""
@@ -185,7 +213,7 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
                 may begin from; an empty list: any state of the console.
 
         Returns:
-            The observation, and an empty info.
+            The observation, and an info that has "teacher" if there is one.
 
         Raises:
             MinibrainsError: The console has no such state, or a node failed.
@@ -202,7 +230,7 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
         else:
             self._index += 1
         self._begin()
-        return self._observation(), {}
+        return self._observation(), self._info()
 
     def begin_in(self, states: Sequence[str]) -> None:
         """Let the episodes from the next one on begin in these states, as the option of `reset`."""
@@ -240,7 +268,7 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
             raise MinibrainsError("the environment is closed; make another one")
         goes_on = stepper.step(self._answer(action))
         self._actions.append(action)
-        info: dict[str, Any] = {}
+        info = self._info()
         if not goes_on:
             engine = self._run.engine
             ended = "done" if stepper.terminated else "limit"
@@ -248,6 +276,11 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
             engine.finish_episode(info["results"])
         observation = self._observation()
         return observation, float(stepper.reward), stepper.terminated, stepper.truncated, info
+
+    def _info(self) -> dict[str, Any]:
+        if self._teacher is None:
+            return {}
+        return {"teacher": self.teacher_action()}
 
     def moment(self) -> dict[str, Any]:
         """Return the present moment of the episode, for `go_to`."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -140,6 +142,30 @@ class RegionModule(nn.Module):
             only: torch.Tensor = values[self._region.outputs[0]]
             return only
         return {f"{link.node}/{link.socket}": values[link] for link in self._region.outputs}
+
+    def reading(self, output: str) -> RegionModule:
+        """Return the same networks, weights included, as a module that gives out a number of one of
+        the nodes: float32 [B].
+
+        Args:
+            output: The output, "node.socket".
+
+        Raises:
+            MinibrainsError: It is no output of the region's nodes, or carries no number.
+        """
+        name, _, socket = output.partition(".")
+        node = self._nodes.get(name)
+        if node is None or socket not in node.schema.outputs:
+            raise MinibrainsError(
+                f"{output!r} is no output of {', '.join(self._nodes)}; expected NODE.SOCKET of one "
+                "that is trained"
+            )
+        if node.output_forms[socket].python is not float:
+            kind = node.schema.outputs[socket].kind
+            raise MinibrainsError(f"{output!r} carries {kind}; expected a number")
+        found = copy.copy(self)
+        found._region = replace(self._region, outputs=(Link(name, socket),))
+        return found
 
     def brains(self) -> dict[str, Any]:
         """Return a brain of each node with the present weights; that of a frozen node is its own,

@@ -31,7 +31,7 @@ class Critic(nn.Module):
             reset: Any = getattr(module, "reset_parameters", None)
             if reset is not None:
                 reset()
-        self.network = network
+        self.network = network.requires_grad_()
         self.value = nn.Linear(outputs, 1)
 
     def forward(self, observation: Any, *state: torch.Tensor) -> Any:
@@ -47,6 +47,23 @@ class Critic(nn.Module):
             return self.value(found)
         hidden, after = found
         return self.value(hidden), after
+
+
+class OwnCritic(nn.Module):
+    """The value of an observation that a node of the region itself gives out."""
+
+    def __init__(self, network: RegionModule) -> None:
+        """Take the region's network as it gives out that number: a result of its `reading`."""
+        super().__init__()
+        self.network = network
+
+    def forward(self, observation: Any, *state: torch.Tensor) -> Any:
+        """Return the values [B, 1] of observations, as Critic does."""
+        found = self.network(observation, *state)
+        if not state:
+            return found[:, None]
+        values, after = found
+        return values[:, None], after
 
 
 class RegionPolicy(ActorCriticPolicy):
@@ -65,6 +82,7 @@ class RegionPolicy(ActorCriticPolicy):
         lr_schedule: Callable[[float], float],
         *,
         make_network: Callable[[], RegionModule],
+        critic: str = "",
         entropy: float = 0.0,
         kl: float = 0.0,
         use_sde: bool = False,
@@ -75,13 +93,16 @@ class RegionPolicy(ActorCriticPolicy):
             observation_space: The observations.
             action_space: The actions, `Discrete`.
             lr_schedule: The learning rate, by the share of the training that is left.
-            make_network: Makes the region's network with the weights to begin with.
+            make_network: Makes the region's network with the weights to begin with. Nodes whose
+                weights require no gradient keep them.
+            critic: The output of one of its nodes that is the value, "node.socket"; empty: a
+                network of the same form, with weights of its own.
             entropy: The weight of the entropy.
             kl: The weight of the divergence from the policy to begin with.
             use_sde: Not used.
         """
         # before nn.Module's own attributes are there, only plain values can be set
-        self.make_network, self._kl = make_network, kl
+        self.make_network, self._critic, self._kl = make_network, critic, kl
         self.entropy = entropy
         """The weight of the entropy."""
         self.mean_entropy = 0.0
@@ -96,12 +117,36 @@ class RegionPolicy(ActorCriticPolicy):
     def _build(self, lr_schedule: Callable[[float], float]) -> None:
         assert isinstance(self.action_space, spaces.Discrete)
         self.actor = self.make_network()
-        self.critic = Critic(self.make_network(), int(self.action_space.n))
+        self._learning = [
+            node
+            for node in self.actor.nodes
+            if any(weights.requires_grad for weights in self.actor.network(node).parameters())
+        ]
+        self.critic: Critic | OwnCritic
+        if self._critic:
+            self.critic = OwnCritic(self.actor.reading(self._critic))
+        else:
+            self.critic = Critic(self.make_network(), int(self.action_space.n))
         self.prior = self.make_network().requires_grad_(False) if self._kl else None
-        learned = [*self.actor.parameters(), *self.critic.parameters()]
+        # what both have is learned once
+        learned = dict.fromkeys([*self.actor.parameters(), *self.critic.parameters()])
         self.optimizer = self.optimizer_class(  # type: ignore[call-arg]
-            learned, lr=lr_schedule(1.0), **self.optimizer_kwargs
+            list(learned), lr=lr_schedule(1.0), **self.optimizer_kwargs
         )
+
+    def let_actor_learn(self, learns: bool) -> None:
+        """Let the nodes of the actor learn that do not keep their weights anyway, or no node."""
+        for node in self._learning:
+            self.actor.network(node).requires_grad_(learns)
+
+    def set_training_mode(self, mode: bool) -> None:
+        """Keep the networks as they play: PPO compares the probability of an action before and
+        after a step, and dropout would change it at random.
+
+        Source: M. Hausknecht, N. Wagener, Consistent dropout for policy gradient reinforcement
+            learning, arXiv:2202.11818 (2022).
+        """
+        super().set_training_mode(False)
 
     def forward(
         self, obs: torch.Tensor, deterministic: bool = False

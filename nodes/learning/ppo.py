@@ -70,8 +70,10 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
     `workflow` is the environment: nodes of it, `train`, give out logits, and in their place the
     policy chooses what it tries. Each tick is an update: the policy plays `steps` decisions in each
     of `environments` games, and learns from them. The critic is a network of the same form with
-    weights of its own. If one of these nodes is recurrent, as a VectorMemory is, it learns with
-    RecurrentPPO of sb3-contrib, and remembers from each decision of an episode to the next.
+    weights of its own, or one of the nodes, such as a ValueHead: then the gradients of both go
+    through what they share. If one of these nodes is recurrent, as a VectorMemory is, it learns
+    with RecurrentPPO of sb3-contrib, and remembers from each decision of an episode to the next.
+    Nodes in `freeze` keep their weights.
 
     With `evaluation_episodes`, each checkpoint is evaluated: the policy plays these episodes, with
     the most likely action at each decision. That changes nothing of the training.
@@ -89,6 +91,15 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
     workflow: str = widget(rebuild=True, doc="the workflow that is the environment, or its file")
     train: tuple[str, ...] = widget(
         rebuild=True, doc="ids of the nodes of it that are trained; they give out logits"
+    )
+    critic: str = widget(
+        default="",
+        rebuild=True,
+        doc="the output of one of these nodes that learns to tell the value, NODE.SOCKET; empty: a "
+        "network of the same form as theirs, which is not saved",
+    )
+    freeze: tuple[str, ...] = widget(
+        default=(), rebuild=True, doc="ids of those of these nodes that keep their weights"
     )
     name: str = widget(rebuild=True, doc="the name of the training and of its policy")
     reward: str = widget(
@@ -237,6 +248,19 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
             raise MinibrainsError(
                 f"stop_after is {self.stop_after}, and there are no evaluations; set "
                 "evaluation_episodes"
+            )
+        if self.critic and self.critic_first:
+            raise MinibrainsError(
+                f"critic_first is {self.critic_first}, and the critic {self.critic} learns with "
+                "the policy; set critic_first to 0"
+            )
+        if unknown := [node for node in self.freeze if node not in self.train]:
+            raise MinibrainsError(
+                f"freeze has {unknown[0]!r}; expected some of train: {', '.join(self.train)}"
+            )
+        if set(self.freeze) >= set(self.train):
+            raise MinibrainsError(
+                f"freeze has all of {', '.join(self.train)}; expected at least one node that learns"
             )
         preset = self._ppo_settings()
         if preset.batch < 2 or preset.steps * self.environments < 2:
@@ -430,7 +454,12 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         """Return the network to begin with."""
         from minibrains.training.module import region
 
-        return region(self.workflow, self.train, brains=dict(self.brains), packs=self._host.packs)
+        network = region(
+            self.workflow, self.train, brains=dict(self.brains), packs=self._host.packs
+        )
+        for node in self.freeze:
+            network.network(node).requires_grad_(False)
+        return network
 
     def _make_learner(self, games: Games) -> Learner:
         from gymnasium.spaces import Discrete
@@ -448,6 +477,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
             batch=self._fitted.size.batch,
             discount=self.discount,
             trace=self.trace,
+            critic=self.critic,
             kl=self.kl,
             seed=self.seed,
         )
@@ -540,10 +570,18 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
         update = self._figures.updates
         if self.save == "always" or self._is_best(update):
             folder = self._folder.make_checkpoint(update)
-            for node, brain in learner.model.policy.actor.brains().items():
+            for node, brain in self._learned(learner.model.policy.actor).items():
                 self._save(brain, folder / f"{node}.safetensors", update)
             self._folder.remove_old_checkpoints(self.most)
         self._write_progress()
+
+    def _learned(self, network: RegionModule) -> dict[str, Any]:
+        """Return the brains of the nodes that learn; one without weights has nothing to learn."""
+        learned: dict[str, Any] = {}
+        for node, brain in network.brains().items():
+            if node not in self.freeze and brain.tensors:
+                learned[node] = brain
+        return learned
 
     def _is_best(self, update: int) -> bool:
         """Return whether the policy is the best so far: by its evaluation, if there are any."""
@@ -566,7 +604,7 @@ class TrainPPO(Register, category="learning", collects=True, terminal="finished"
             network = self._make_network()
             network.load_state_dict(self._evaluations.best_weights)
             update = int(self._evaluations.curves["update"][self._evaluations.best])
-        for node, brain in network.brains().items():
+        for node, brain in self._learned(network).items():
             name = self.name if len(self.train) == 1 else f"{self.name}-{node}"
             path = home() / "models" / brain.kind / f"{name}.safetensors"
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -50,6 +50,7 @@ class Learner:
         batch: int,
         discount: float,
         trace: float,
+        critic: str,
         kl: float,
         seed: int,
     ) -> None:
@@ -63,6 +64,8 @@ class Learner:
             batch: Decisions in a step of the optimizer, in place of the preset's.
             discount: Gamma.
             trace: Lambda of the advantage's estimate.
+            critic: The output of the region's nodes that is the value; empty: the critic has a
+                network of its own.
             kl: The weight of the divergence from the policy to begin with.
             seed: The seed of weights, games and choices.
 
@@ -102,7 +105,7 @@ class Learner:
             ent_coef=1.0,  # a policy that is not recurrent weighs its bonus itself
             seed=seed,
             device="cpu",
-            policy_kwargs={"make_network": make_network, "kl": kl},
+            policy_kwargs={"make_network": make_network, "critic": critic, "kl": kl},
         )
         self.model.set_logger(configure(None, []))
         games.policy = self.model.policy
@@ -140,7 +143,7 @@ class Learner:
             MinibrainsError: A loss or a weight is no number.
         """
         model, policy = self.model, self.model.policy
-        policy.actor.requires_grad_(not critic_only)
+        policy.let_actor_learn(not critic_only)
         entropy_weight = self._preset.entropy * self._left()
         if self.is_recurrent:
             model.ent_coef = entropy_weight

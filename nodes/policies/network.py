@@ -24,6 +24,7 @@ from minibrains import (
 )
 from minibrains.errors import BrainError
 from nodes.actions.sink import ActionTable
+from nodes.policies.convolutions import build_convolutions, convolution_specs
 
 if TYPE_CHECKING:
     import torch
@@ -88,23 +89,11 @@ def network_specs(config: Mapping[str, Any], outputs: int) -> dict[str, str]:
     Raises:
         BrainError: There is no such network.
     """
-    channels, height, width = config["channels"], config["height"], config["width"]
+    specs, (channels, height, width) = convolution_specs(config)
     dtype = config.get("weights", "f32")
-    specs = {}
-    inputs = channels * (height + width) if config.get("profiles", False) else 0
-    for index, layer in enumerate(config["convolutions"]):
-        if len(layer) != 3 or min(layer) < 1:
-            raise BrainError(f"convolutions has {list(layer)}; expected [filters, kernel, stride]")
-        filters, kernel, stride = layer
-        specs[f"convolution{index}.weight"] = f"{dtype}[{filters} {channels} {kernel} {kernel}]"
-        specs[f"convolution{index}.bias"] = f"{dtype}[{filters}]"
-        channels, height, width = (
-            filters,
-            _shrunk(height, kernel, stride),
-            _shrunk(width, kernel, stride),
-        )
-        if height < 1 or width < 1:
-            raise BrainError(f"convolution {index} leaves nothing of a picture of this size")
+    inputs = 0
+    if config.get("profiles", False):
+        inputs = config["channels"] * (config["height"] + config["width"])
     hidden, layers = config["hidden"], config.get("layers", 1)
     if min(channels, height, width, hidden, outputs, layers) < 1:
         raise BrainError("channels, height, width, hidden, outputs and layers must be at least 1")
@@ -132,11 +121,6 @@ def check_action_names(where: str, names: Sequence[str], actions: int) -> None:
 def _hidden_names(layers: int) -> list[str]:
     """Return the names of so many hidden layers, from the first to the last."""
     return ["hidden", *(f"hidden{number}" for number in range(2, layers + 1))]
-
-
-def _shrunk(size: int, kernel: int, stride: int) -> int:
-    """Return how much of a height or width a convolution leaves, in pixels."""
-    return (size - kernel) // stride + 1
 
 
 def only_the_first(sizes: Mapping[str, int]) -> np.ndarray:
@@ -188,14 +172,10 @@ class FrameNetwork(TorchNode, abstract=True):
     def build(self, config: Mapping[str, Any]) -> nn.Module:
         from torch import nn
 
-        channels, height, width = config["channels"], config["height"], config["width"]
-        inputs = channels * (height + width) if config["profiles"] else 0
-        layers: dict[str, nn.Module] = {}
-        for index, (filters, kernel, stride) in enumerate(config["convolutions"]):
-            layers[f"convolution{index}"] = nn.Conv2d(channels, filters, kernel, stride)
-            channels = filters
-            height, width = _shrunk(height, kernel, stride), _shrunk(width, kernel, stride)
-        inputs += channels * height * width
+        layers, (channels, height, width) = build_convolutions(config)
+        inputs = channels * height * width
+        if config["profiles"]:
+            inputs += config["channels"] * (config["height"] + config["width"])
         for name in _hidden_names(config["layers"]):
             layers[name] = nn.Linear(inputs, config["hidden"])
             inputs = config["hidden"]

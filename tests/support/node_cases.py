@@ -20,8 +20,28 @@ from nodes.doctor import policy_doctor
 from nodes.exploring import walking as exploring
 from nodes.fighting import features, fighters, rounds, simple, strategist
 from nodes.language import lora, merging, pretrained, prompt, remote, reply, vlm
-from nodes.learning import agreement, calibrate, colors, dagger, ppo, reader, train_vlm, writer
-from nodes.policies import baselines, buttons, memory, network, vector
+from nodes.learning import (
+    agreement,
+    calibrate,
+    clone_network,
+    colors,
+    dagger,
+    ppo,
+    reader,
+    train_vlm,
+    writer,
+)
+from nodes.policies import (
+    attention,
+    baselines,
+    buttons,
+    encoder,
+    heads,
+    history,
+    memory,
+    network,
+    vector,
+)
 from nodes.recording import decision_log, output
 from nodes.rewards import fight as fight_rewards
 from nodes.rewards import general
@@ -162,6 +182,20 @@ def _ppo() -> Node:
         steps=8,
         batch=16,
         epochs=1,
+    )
+
+
+def _clone_network() -> Node:
+    """A node that learns from a teacher, in a workflow that is written into $MINIBRAINS_HOME."""
+    home().mkdir(parents=True, exist_ok=True)
+    return clone_network.CloneNetwork(
+        workflow=walking.write_walk(home(), teacher=True),
+        train=("head",),
+        teacher="teacher.action",
+        name="walker",
+        decisions=10_000,
+        steps=4,
+        batch=2,
     )
 
 
@@ -519,6 +553,60 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
             brain=memory.VectorMemory.new_brain({"numbers": 3, "hidden": 4, "layers": 2})
         ),
         _ticks(vector=list(RANDOM.random((5, 3), np.float32))),
+    ),
+    "CloneNetwork": (_clone_network, [{}] * 2),
+    "FrameEncoder": (
+        lambda: encoder.FrameEncoder(
+            brain=encoder.FrameEncoder.new_brain(
+                {
+                    "channels": 2,
+                    "height": 12,
+                    "width": 16,
+                    "convolutions": ((4, 4, 2),),
+                    "features": 6,
+                }
+            )
+        ),
+        _ticks(frames=list(RANDOM.random((3, 2, 12, 16), np.float32))),
+    ),
+    "FeatureHistory": (
+        lambda: history.FeatureHistory(
+            brain=history.FeatureHistoryBrain(steps=3, features=2, numbers=1, buttons=2)
+        ),
+        _ticks(
+            features=list(RANDOM.random((5, 2), np.float32)),
+            numbers=list(RANDOM.random((5, 1), np.float32)),
+            buttons=list(RANDOM.integers(0, 2, (5, 8, 2), np.uint8)),
+        ),
+    ),
+    "CrossAttention": (
+        lambda: attention.CrossAttention(
+            brain=attention.CrossAttention.new_brain(
+                {"steps": 3, "groups": (2, 1, 2), "width": 8, "heads": 2}
+            )
+        ),
+        _ticks(sequence=list(RANDOM.random((3, 3, 5), np.float32))),
+    ),
+    "TemporalAttention": (
+        lambda: attention.TemporalAttention(
+            brain=attention.TemporalAttention.new_brain({"columns": 12, "width": 8, "heads": 2})
+        ),
+        _ticks(
+            query=list(RANDOM.random((3, 8), np.float32)),
+            sequence=list(RANDOM.random((3, 3, 12), np.float32)),
+        ),
+    ),
+    "ActionHead": (
+        lambda: heads.ActionHead(
+            brain=heads.ActionHead.new_brain(
+                {"numbers": 8, "hidden": (6, 4), "dropout": 0.5, "actions": 5}
+            )
+        ),
+        _ticks(vector=list(RANDOM.random((3, 8), np.float32))),
+    ),
+    "ValueHead": (
+        lambda: heads.ValueHead(brain=heads.ValueHead.new_brain({"numbers": 8, "hidden": (6,)})),
+        _ticks(vector=list(RANDOM.random((3, 8), np.float32))),
     ),
     "VideoWriter": (lambda: output.VideoWriter(episodes=0), _ticks(frame=FRAMES)),
 }

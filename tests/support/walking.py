@@ -7,8 +7,14 @@ from pathlib import Path
 from typing import Any
 
 
-def write_walk(folder: Path, ticks: int = 240) -> str:
-    """Write the workflow, with episodes of so many ticks, into a folder; return its file."""
+def write_walk(folder: Path, ticks: int = 240, teacher: bool = False) -> str:
+    """Write the workflow, with episodes of so many ticks, into a folder; return its file.
+
+    Args:
+        folder: The folder.
+        ticks: The limit of an episode.
+        teacher: Whether a teacher stands there as well, who acts at random.
+    """
     nodes: dict[str, Any] = {
         "console": {
             "type": "NativeDuel@1",
@@ -49,6 +55,12 @@ def write_walk(folder: Path, ticks: int = 240) -> str:
             "brain": "action_table/sf2.safetensors",
         },
     }
+    if teacher:
+        nodes["teacher"] = {"type": "RandomPolicy@1", "set": {"actions": 44, "hold": 10}}
+        nodes["agree"] = {
+            "type": "Agreement@1",
+            "in": {"action": "choose.action", "label": "teacher.action"},
+        }
     file = folder / "walk.json"
     file.write_text(json.dumps({"minibrains": 1, "run": {"ticks": ticks}, "nodes": nodes}))
     return str(file)

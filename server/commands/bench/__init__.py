@@ -61,6 +61,10 @@ def main(arguments: argparse.Namespace) -> int:
         from server.commands.bench import environment
 
         results["environment"] = environment.run()
+    if arguments.name == "network":
+        from server.commands.bench import network
+
+        results["network"] = network.run(read_spec(arguments))
     if arguments.name == "editor":
         from server.commands.bench import editor
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from minibrains.errors import MinibrainsError, suggest
@@ -23,12 +24,15 @@ from server.commands.make_brains import (
     meadow_tiles,
     pictures,
     policies,
+    policy_network,
     rewards,
 )
 from server.commands.make_brains.made_brain import MadeBrain
+from server.commands.make_brains.policy_network import FULL, SLIM
 from server.commands.make_brains.workflow_brain import WorkflowBrain
 
 MAKERS: Mapping[str, Callable[[], MadeBrain]] = {
+    "action_head/sf2-slim-untrained.safetensors": partial(policy_network.actions, SLIM),
     "action_table/airstriker.safetensors": action_tables.airstriker,
     "action_table/combos57.safetensors": action_tables.combos57,
     "action_table/duel.safetensors": action_tables.duel,
@@ -36,8 +40,11 @@ MAKERS: Mapping[str, Callable[[], MadeBrain]] = {
     "button_calibration/airstriker.safetensors": policies.airstriker_likelier,
     "button_head/airstriker-untrained.safetensors": policies.airstriker_buttons_untrained,
     "button_history/genesis8.safetensors": action_tables.genesis8,
+    "cross_attention/sf2-slim-untrained.safetensors": partial(policy_network.groups, SLIM),
+    "feature_history/sf2.safetensors": policy_network.history,
     "fight_vector/duel.safetensors": fighting.duel_vector,
     "fight_vector/sf2.safetensors": fighting.fight_vector,
+    "frame_encoder/sf2-slim-untrained.safetensors": partial(policy_network.encoder, SLIM),
     "frame_stack/grey4.safetensors": policies.grey4,
     "frame_stack/masks3.safetensors": policies.masks3,
     "frame_stack/rgb8.safetensors": policies.rgb8,
@@ -56,9 +63,11 @@ MAKERS: Mapping[str, Callable[[], MadeBrain]] = {
     "reward_weights/dense.safetensors": rewards.dense,
     "reward_weights/sparse.safetensors": rewards.sparse,
     "simple_players/duel.safetensors": fighting.simple_players,
+    "temporal_attention/sf2-slim-untrained.safetensors": partial(policy_network.times, SLIM),
     "tile_codebook/duel.safetensors": duel_tiles.duel,
     "tile_codebook/flat.safetensors": pictures.flat_tiles,
     "tile_codebook/meadow.safetensors": meadow_tiles.meadow,
+    "value_head/sf2-slim-untrained.safetensors": partial(policy_network.value, SLIM),
     "vector_policy/duel-untrained.safetensors": policies.duel_untrained,
     "vector_policy/fight-untrained.safetensors": policies.fight_untrained,
     "vector_memory/duel-untrained.safetensors": policies.duel_memory_untrained,
@@ -66,6 +75,16 @@ MAKERS: Mapping[str, Callable[[], MadeBrain]] = {
     "walk_script/meadow.safetensors": exploring.meadow_walk,
 }
 """File in models/ -> the function that makes it."""
+
+LARGE: Mapping[str, Callable[[], MadeBrain]] = {
+    "action_head/sf2-full-untrained.safetensors": partial(policy_network.actions, FULL),
+    "cross_attention/sf2-full-untrained.safetensors": partial(policy_network.groups, FULL),
+    "frame_encoder/sf2-full-untrained.safetensors": partial(policy_network.encoder, FULL),
+    "temporal_attention/sf2-full-untrained.safetensors": partial(policy_network.times, FULL),
+    "value_head/sf2-full-untrained.safetensors": partial(policy_network.value, FULL),
+}
+"""File -> the function that makes it, for brains that are too large to be shipped: only those that
+are named are made."""
 
 FROM_WORKFLOWS: Mapping[str, WorkflowBrain] = {
     "fighter_colors/duel.safetensors": WorkflowBrain("duel_colors", "fighter_colors.safetensors"),
@@ -87,8 +106,9 @@ def main(arguments: argparse.Namespace) -> int:
 
     Raises MinibrainsError for an unknown name.
     """
-    known = [*MAKERS, *FROM_WORKFLOWS]
-    names = [present_name(name) for name in arguments.names or known]
+    shipped = [*MAKERS, *FROM_WORKFLOWS]
+    known = [*shipped, *LARGE]
+    names = [present_name(name) for name in arguments.names or shipped]
     for name in names:
         if name in TRAINED:
             raise MinibrainsError(f"{name} is trained for a while; {TRAINED[name]} says how")
@@ -100,6 +120,7 @@ def main(arguments: argparse.Namespace) -> int:
         if name in FROM_WORKFLOWS:
             digest = FROM_WORKFLOWS[name].save(folder / name)
         else:
-            digest = MAKERS[name]().save(folder / name)
+            make = MAKERS.get(name) or LARGE[name]
+            digest = make().save(folder / name)
         print(f"{digest}  {name}", flush=True)
     return DONE

@@ -1,0 +1,432 @@
+"""CloneNetwork: the networks of several nodes imitate a teacher where they stand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from minibrains import (
+    ABSENT,
+    Absent,
+    ColorFrame,
+    Episode,
+    Flag,
+    Host,
+    MinibrainsError,
+    Number,
+    Register,
+    widget,
+)
+from minibrains.files import home, write_atomic
+from minibrains.torch_node import compute_on_one_thread
+from minibrains.values import to_json
+from nodes.learning import checkpoint, curves
+
+if TYPE_CHECKING:
+    import torch
+
+    from minibrains.training.env import WorkflowEnv
+    from minibrains.training.module import RegionModule
+
+_FREE: Final = {"title", "license", "decisions", "checkpoint"}
+"""Widgets that may be changed when a training goes on."""
+_COLUMNS: Final = ("step", "loss", "agreement")
+"""Of training.csv, a row for each update: the number of decisions, and the rest before it learned
+from them."""
+
+
+class Imitating(NamedTuple):
+    """The outputs of CloneNetwork."""
+
+    decisions: Number | Absent
+    loss: Number | Absent
+    agreement: Number | Absent
+    curves: ColorFrame | Absent
+    finished: Flag
+
+
+class Shown(NamedTuple):
+    """Decisions of a game, one after the other."""
+
+    inputs: Any
+    """What the network is shown: tensors [n, …], the only one, or by "node/socket"."""
+    labels: torch.Tensor
+    """int64 [n]: the teacher's actions."""
+    starts: torch.Tensor
+    """bool [n]: whether an episode starts."""
+
+    def part(self, begin: int, end: int) -> Shown:
+        """Return the decisions from one to before another."""
+        inputs = self.inputs
+        if isinstance(inputs, Mapping):
+            inputs = {name: values[begin:end] for name, values in inputs.items()}
+        else:
+            inputs = inputs[begin:end]
+        return Shown(inputs, self.labels[begin:end], self.starts[begin:end])
+
+
+class CloneNetwork(Register, category="learning", collects=True, terminal="finished"):
+    """Let the networks of several nodes imitate a teacher in the workflow where they stand.
+
+    decisions:  the number of decisions so far
+    loss:       cross-entropy of the teacher's actions in the decisions of the last update, in nats,
+                before it learned from them
+    agreement:  share of them in which the likeliest action was the teacher's, 0 to 1
+    curves:     uint8 [180, 320, 3]: losses in blue, agreement in green
+    finished:   True: the brains are saved; this ends the episode
+
+    `workflow` has both: nodes `train`, which give out logits, and an output `teacher` with an
+    action. Each tick is an update: the teacher's actions are played in the place of the network's,
+    which then learns from what it would have been shown. Recurrent nodes remember from decision to
+    decision, as in play; gradients go back through the decisions of a batch.
+
+    The folder `training/NAME` in $MINIBRAINS_HOME has training.csv, and everything to go on with: a
+    training that was stopped or killed goes on from the last checkpoint when the workflow is run
+    again. At the end each trained brain is saved as `KIND/NAME-NODE.safetensors` in `models` in
+    that folder, for a TrainPPO to begin with.
+
+    Source: D. A. Pomerleau, ALVINN: an autonomous land vehicle in a neural network, NIPS 1989.
+    """
+
+    workflow: str = widget(rebuild=True, doc="the workflow in which both stand, or its file")
+    train: tuple[str, ...] = widget(
+        rebuild=True, doc="ids of the nodes of it that are trained; they give out logits"
+    )
+    teacher: str = widget(
+        rebuild=True, doc="the output with the teacher's action, NODE.SOCKET; something reads it"
+    )
+    name: str = widget(rebuild=True, doc="the name of the training and of its policy")
+    freeze: tuple[str, ...] = widget(
+        default=(), rebuild=True, doc="ids of those of the nodes that keep their weights"
+    )
+    widgets: Mapping[str, Any] = widget(
+        default=MappingProxyType({}),
+        rebuild=True,
+        doc="widget values that replace those of the workflow: NODE.WIDGET -> value",
+    )
+    brains: Mapping[str, str] = widget(
+        default=MappingProxyType({}),
+        rebuild=True,
+        doc="brains to begin with, by node, such as policy_head/duel.safetensors",
+    )
+    decisions: int = widget(default=100_000, min=1, rebuild=True, doc="the number of decisions")
+    steps: int = widget(default=256, min=2, rebuild=True, doc="decisions in an update")
+    batch: int = widget(
+        default=32, min=2, rebuild=True, doc="decisions in a step of the optimizer, in their order"
+    )
+    epochs: int = widget(default=2, min=1, rebuild=True, doc="times that an update uses each")
+    rate: float = widget(default=3e-4, min=0.0, rebuild=True, doc="learning rate")
+    decay: float = widget(default=0.01, min=0.0, rebuild=True, doc="of the weights, by AdamW")
+    seed: int = widget(default=0, min=0, rebuild=True, doc="of the games, and of dropout")
+    checkpoint: int = widget(
+        default=10, min=1, rebuild=True, doc="number of updates from one checkpoint to the next"
+    )
+    title: str = widget(default="", doc="the title in the header of brains; empty: the name")
+    license: str = widget(default="", doc="the licence in the header; empty: none is named")
+
+    def check(self) -> None:
+        checkpoint.check_training_name(self.name)
+        if unknown := [node for node in self.freeze if node not in self.train]:
+            raise MinibrainsError(
+                f"freeze has {unknown[0]!r}; expected some of train: {', '.join(self.train)}"
+            )
+
+    def open(self, host: Host) -> None:
+        self._host = host
+        self._folder = home() / "training" / self.name
+        self._training: _Training | None = None
+
+    def reset(self, episode: Episode) -> None:
+        self._close_training()
+        self.now = Imitating(ABSENT, ABSENT, ABSENT, ABSENT, False)
+
+    def emit(self) -> Imitating:
+        return self.now
+
+    def latch(self) -> None:
+        training = self._training or self._open_training()
+        if training.decisions < self.decisions:
+            shown = training.play(self.steps, lambda: self._host.stopping)
+            if shown is None:
+                return  # stopped within an update, which counts for nothing
+            training.learn(shown)
+        finished = training.decisions >= self.decisions
+        if finished or len(training.curves["step"]) % self.checkpoint == 0:
+            self._write(training)
+        if finished:
+            self._save(training.network)
+        self._show(training, finished)
+
+    def report(self) -> Mapping[str, Any]:
+        if self._training is None or not self._training.curves["step"]:
+            return {}
+        curve = self._training.curves
+        return {"decisions": int(curve["step"][-1]), "agreement": round(curve["agreement"][-1], 6)}
+
+    def close(self) -> None:
+        if hasattr(self, "_folder"):
+            self._close_training()
+
+    def state(self) -> dict[str, Any]:
+        """Return the whole training."""
+        packed = None
+        if self._training is not None:
+            packed = self._training.pack(self._about)
+        return {"now": tuple(self.now), "packed": packed}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        self.now = Imitating(*state["now"])
+        self._close_training()
+        if state["packed"] is not None:
+            self._open_training(state["packed"])
+
+    # -- beginning and ending
+
+    def _open_training(self, packed: bytes | None = None) -> _Training:
+        """Open the game, and go on from `packed`, or the last checkpoint, if there is one."""
+        from minibrains.training.env import WorkflowEnv
+        from minibrains.training.module import region
+
+        compute_on_one_thread()
+        brains, packs = dict(self.brains), self._host.packs
+        game = WorkflowEnv(
+            self.workflow,
+            self.train,
+            teacher=self.teacher,
+            widgets=to_json(self.widgets),
+            brains=brains,
+            packs=packs,
+        )
+        network = region(self.workflow, self.train, brains=brains, packs=packs)
+        for node in self.freeze:
+            network.network(node).requires_grad_(False)
+        training = self._training = _Training(self, game, network)
+        self._about = {"environment": game.workflow_sha256, **checkpoint.settings_of(self, _FREE)}
+        path = self._folder / checkpoint.RESUME
+        if packed is not None:
+            training.unpack(packed, self._about)
+        elif path.exists():
+            checkpoint.resume(path, lambda data: training.unpack(data, self._about))
+            self._host.say(f"the training {self.name} goes on after {training.decisions} decisions")
+        return training
+
+    def _close_training(self) -> None:
+        if self._training is not None:
+            self._training.game.close()
+            self._training = None
+
+    def _write(self, training: _Training) -> None:
+        """Write a checkpoint. Raises MinibrainsError."""
+        with checkpoint.writing(self._folder, training.decisions):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            curves.write_csv(self._folder / "training.csv", training.curves)
+            write_atomic(self._folder / checkpoint.RESUME, training.pack(self._about))
+
+    def _save(self, network: RegionModule) -> None:
+        """Save the brains of the nodes that learn among those of the user."""
+        workflow = self._host.workflow
+        for node, brain in network.brains().items():
+            if node in self.freeze or not brain.tensors:
+                continue
+            path: Path = home() / "models" / brain.kind / f"{self.name}-{node}.safetensors"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            sha256 = brain.save(
+                path,
+                title=self.title or self.name,
+                made_by=workflow.made_by,
+                license=self.license,
+                workflow=workflow.name,
+                workflow_sha256=workflow.sha256,
+                environment={"workflow": self.workflow, "sha256": self._about["environment"]},
+                metrics=self.report(),
+            )
+            self._host.say(f"saved the brain {brain.kind}/{path.name}, {sha256}")
+            self._host.record(policy=str(path), policy_sha256=sha256)
+
+    def _show(self, training: _Training, finished: bool) -> None:
+        curve = training.curves
+        picture = curves.sketch(curve, curve, self.decisions)
+        loss, agreement = curve["loss"][-1], curve["agreement"][-1]
+        self.now = Imitating(training.decisions, loss, agreement, picture, finished)
+        text = f"loss {loss:.3f}, agreement {agreement:.1%}"
+        self._host.progress(training.decisions, self.decisions, text)
+
+
+class _Training:
+    """The game, the network that learns, and how far it is."""
+
+    def __init__(self, settings: CloneNetwork, game: WorkflowEnv, network: RegionModule) -> None:
+        import torch
+        from gymnasium.spaces import Discrete
+
+        if not isinstance(game.action_space, Discrete):
+            raise MinibrainsError(
+                f"{settings.workflow}: {', '.join(settings.train)} give out {game.action_space}; "
+                "expected nodes whose only output is logits"
+            )
+        self._settings, self.game, self.network = settings, game, network
+        learned = [weights for weights in network.parameters() if weights.requires_grad]
+        if not learned:
+            raise MinibrainsError(
+                f"freeze has all of {', '.join(settings.train)}; expected at least one that learns"
+            )
+        self._optimizer = torch.optim.AdamW(learned, lr=settings.rate, weight_decay=settings.decay)
+        self.curves: dict[str, list[float]] = {name: [] for name in _COLUMNS}
+        self._now: tuple[Any, Any] | None = None
+        """What the network is shown now, and the teacher's action; None before the first game."""
+        self._starts = True
+        self._state: torch.Tensor | None = None
+        """The state of a recurrent network before the next decision; None: that at a start."""
+
+    @property
+    def decisions(self) -> int:
+        """The number of decisions that were learned from."""
+        if not self.curves["step"]:
+            return 0
+        return int(self.curves["step"][-1])
+
+    def play(self, count: int, is_stopping: Any) -> Shown | None:
+        """Let the teacher make some decisions; return None if that was stopped."""
+        import torch
+
+        if self._now is None:
+            observation, info = self.game.reset(seed=self._settings.seed)
+            self._now = observation, info["teacher"]
+        inputs: list[Any] = []
+        labels: list[int] = []
+        starts: list[bool] = []
+        for _ in range(count):
+            if is_stopping():
+                return None
+            observation, label = self._now
+            if label is None:
+                raise MinibrainsError(
+                    f"the teacher {self._settings.teacher} has not delivered an action yet; "
+                    "expected one at each decision"
+                )
+            inputs.append(observation)
+            labels.append(int(label))
+            starts.append(self._starts)
+            observation, _, terminated, truncated, info = self.game.step(label)
+            self._starts = terminated or truncated
+            if self._starts:
+                observation, info = self.game.reset()
+            self._now = observation, info["teacher"]
+        return Shown(_stacked(inputs), torch.tensor(labels), torch.tensor(starts))
+
+    def learn(self, shown: Shown) -> None:
+        """Learn from decisions, some times, and note how well they were known before."""
+        import torch
+
+        known: list[tuple[float, float]] = []
+        before = self._state
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(self._settings.seed + self.decisions)  # of dropout
+            for epoch in range(self._settings.epochs):
+                self._state = before
+                found = self._learn_once(shown)
+                if epoch == 0:
+                    known = found
+        count = len(shown.labels)
+        losses_sum, agreed_sum = np.sum(known, axis=0)
+        row = (self.decisions + count, losses_sum / count, agreed_sum / count)
+        for name, value in zip(_COLUMNS, row, strict=True):
+            self.curves[name].append(float(value))
+
+    def _learn_once(self, shown: Shown) -> list[tuple[float, float]]:
+        """Take a step for each batch of some decisions, in their order.
+
+        Returns:
+            For each the sum of the losses, and in how many decisions the network agreed.
+        """
+        import torch
+        from torch.nn.functional import cross_entropy
+
+        known: list[tuple[float, float]] = []
+        batch = self._settings.batch
+        for begin in range(0, len(shown.labels), batch):
+            part = shown.part(begin, begin + batch)
+            logits = self._answer(part)
+            loss = cross_entropy(logits, part.labels)
+            if not torch.isfinite(loss):
+                raise MinibrainsError(
+                    f"the loss after {self.decisions} decisions is no number; train again with "
+                    "another name, and a smaller rate"
+                )
+            agreed = (logits.argmax(1) == part.labels).sum()
+            known.append((loss.item() * len(part.labels), agreed.item()))
+            self._optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            self._optimizer.step()
+        return known
+
+    def _answer(self, part: Shown) -> torch.Tensor:
+        """Return the logits of decisions, and go on to the state after them."""
+        if not self.network.state_size:
+            logits: torch.Tensor = self.network(part.inputs)
+            return logits
+        state = self._state
+        if state is None:
+            state = self.network.initial(1)
+        logits, after = self.network(part.inputs, state, part.starts)
+        self._state = after.detach()
+        return logits
+
+    # -- going on
+
+    def pack(self, about: Mapping[str, Any]) -> bytes:
+        """Return the whole training between two updates, as a safetensors file."""
+        parts = {
+            "network": self.network.state_dict(),
+            "optimizer": checkpoint.optimizer_tensors(self._optimizer),
+        }
+        if self._state is not None:
+            parts["memory"] = {"state": self._state}
+        rest = {
+            "curves": self.curves,
+            "starts": self._starts,
+            "moment": None if self._now is None else self.game.moment(),
+        }
+        metadata = {
+            "about": json.dumps(about, sort_keys=True),
+            "training": json.dumps(rest, default=int),
+        }
+        return checkpoint.pack(parts, metadata)
+
+    def unpack(self, data: bytes, about: Mapping[str, Any]) -> None:
+        """Go on from where a training was packed.
+
+        Raises:
+            MinibrainsError: It depends on something else than `about`.
+            ValueError: It is no such file.
+        """
+        parts, metadata = checkpoint.unpack(data)
+        try:
+            before, rest = json.loads(metadata["about"]), json.loads(metadata["training"])
+        except KeyError as error:
+            raise ValueError(str(error)) from None
+        checkpoint.check_same(before, about)
+        self.network.load_state_dict(parts["network"])
+        checkpoint.load_optimizer(self._optimizer, parts.get("optimizer", {}))
+        self._state = parts.get("memory", {}).get("state")
+        self.curves, self._starts = rest["curves"], rest["starts"]
+        if rest["moment"] is not None:
+            observation = self.game.go_to(rest["moment"])
+            self._now = observation, self.game.teacher_action()
+
+
+def _stacked(observations: list[Any]) -> Any:
+    """Return observations as tensors [n, …]: the only one, or by name."""
+    import torch
+
+    if isinstance(observations[0], Mapping):
+        parts: dict[str, torch.Tensor] = {}
+        for name in observations[0]:
+            parts[name] = torch.from_numpy(np.stack([seen[name] for seen in observations]))
+        return parts
+    return torch.from_numpy(np.stack(observations))

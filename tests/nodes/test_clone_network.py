@@ -1,0 +1,145 @@
+"""CloneNetwork: the networks of several nodes imitate a teacher that stands beside them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minibrains import MinibrainsError, Run, RunSpec, WorkflowEnv
+from nodes.policies.memory import VectorMemory, VectorMemoryBrain
+from nodes.policies.vector import VectorPolicy
+from tests.support.paths import DATA
+
+PACK = DATA / "teacher_pack.py"
+TRAIN = ["memory", "head"]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home folder, where trainings and brains are; the game is in the current folder."""
+    monkeypatch.setenv("MINIBRAINS_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    untrained = {"title": "Untrained", "made_by": "a test"}
+    VectorMemory.new_brain({"numbers": 2, "hidden": 16}).save(
+        Path("memory.safetensors"), **untrained
+    )
+    config = {"numbers": 16, "actions": 2, "hidden": 16, "layers": 1}
+    VectorPolicy.new_brain(config).save(Path("head.safetensors"), **untrained)
+    nodes = {
+        "game": {"type": "teacher_pack.Cue@1", "in": {"action": "choose.action"}},
+        "memory": {
+            "type": "VectorMemory@1",
+            "in": {"vector": "game.cue"},
+            "brain": "memory.safetensors",
+        },
+        "head": {
+            "type": "VectorPolicy@1",
+            "in": {"vector": "memory.vector"},
+            "brain": "head.safetensors",
+        },
+        "choose": {"type": "ActionSampler@1", "in": {"logits": "head.logits"}},
+        "agree": {
+            "type": "Agreement@1",
+            "in": {"action": "choose.action", "label": "game.right"},
+        },
+    }
+    Path("cue.json").write_text(json.dumps({"minibrains": 1, "nodes": nodes}))
+    return tmp_path / "home"
+
+
+def train(updates: int | None = None, **settings: Any) -> None:
+    """Train for some updates, or to the end."""
+    usual: dict[str, Any] = {
+        "workflow": "cue.json",
+        "train": TRAIN,
+        "teacher": "game.right",
+        "name": "cue",
+        "decisions": 160,
+        "steps": 40,
+        "batch": 20,
+        "rate": 0.01,
+        "checkpoint": 1,
+    }
+    nodes = {"clone": {"type": "CloneNetwork@1", "set": {**usual, **settings}}}
+    with Run(RunSpec({"minibrains": 1, "nodes": nodes}, packs=(PACK,), ticks=updates)) as run:
+        for _ in run:
+            pass
+
+
+def agreement(home: Path, name: str = "cue") -> list[float]:
+    """Return the agreement of each update."""
+    rows = (home / f"training/{name}/training.csv").read_text().splitlines()[1:]
+    return [float(row.split(",")[2]) for row in rows]
+
+
+def brain(home: Path, node: str, name: str = "cue") -> Path:
+    """Return the file of a brain that was trained."""
+    kind = {"memory": "vector_memory", "head": "vector_policy"}[node]
+    return home / f"models/{kind}/{name}-{node}.safetensors"
+
+
+@pytest.mark.slow
+def test_it_learns_what_only_a_network_that_remembers_can_tell_and_plays_so(home: Path) -> None:
+    train(decisions=2000, steps=100, batch=50, epochs=4)
+    shares = agreement(home)
+    assert shares[0] < 0.9
+    assert shares[-1] == 1.0
+    brains = {node: brain(home, node) for node in TRAIN}
+    with Run(RunSpec("cue.json", episodes=5, seed=9, brains=brains, packs=(PACK,))) as run:
+        played = [episode.row for episode in run]
+    assert [row["agreed"] for row in played] == [row["decisions"] for row in played]
+
+
+def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(home: Path) -> None:
+    train(name="whole")
+    train(name="parts", updates=2)
+    assert len(agreement(home, "parts")) == 2
+    train(name="parts")
+    assert agreement(home, "whole") == agreement(home, "parts")
+    whole, parts = (VectorMemoryBrain.load(brain(home, "memory", of)) for of in ("whole", "parts"))
+    for name, array in whole.tensors.items():
+        assert np.array_equal(array, parts.tensors[name])
+
+
+def test_a_node_that_keeps_its_weights_is_not_saved(home: Path) -> None:
+    train(freeze=["memory"])
+    assert brain(home, "head").exists()
+    assert not brain(home, "memory").exists()
+
+
+def test_other_settings_are_another_training(home: Path) -> None:
+    train(updates=1)
+    with pytest.raises(MinibrainsError, match="another training has this name: its rate is"):
+        train(rate=0.1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"teacher": "game.wrong"}, "'game.wrong' is no output that something reads, outside of"),
+        ({"teacher": "head.logits"}, "'head.logits' is no output that something reads, outside of"),
+        ({"freeze": ["hed"]}, "freeze has 'hed'; expected some of train: memory, head"),
+        ({"freeze": TRAIN}, "freeze has all of memory, head; expected at least one that learns"),
+        ({"train": ["memory"]}, "memory give out Box"),
+        ({"name": "../cue"}, "cannot be the name of a training"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(MinibrainsError, match=message):
+        train(**settings)
+
+
+def test_an_environment_tells_what_the_teacher_would_do() -> None:
+    env = WorkflowEnv("cue.json", TRAIN, teacher="game.right", packs=[PACK])
+    cue, info = env.reset(seed=3)
+    told: list[int] = []
+    over = False
+    while not over:
+        told.append(info["teacher"])
+        _, _, over, _, info = env.step(0)
+    env.close()
+    assert told == [int(cue.argmax())] * 5
