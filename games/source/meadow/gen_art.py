@@ -231,6 +231,32 @@ def tree(x: int, y: int, mask: int, frame: int) -> str:
     return grass(x % 8, y % 8, mask, frame)
 
 
+def pine(x: int, y: int, mask: int, frame: int) -> str:
+    half = 1 + y % 5 + y // 5
+    beside = abs(2 * x - 15)
+    if y < 13 and beside <= 2 * half:
+        if y % 5 == 0:
+            return "grass light"
+        if beside > 2 * half - 3 or y % 5 == 4:
+            return "leaf dark"
+        if x < 7:
+            return "leaf light"
+        return "leaf"
+    if y >= 13 and 7 <= x <= 8:
+        return "trunk"
+    if y == 15 and beside < 12:
+        return "grass dark"
+    return grass(x % 8, y % 8, mask, frame)
+
+
+def ice(x: int, y: int, mask: int, frame: int) -> str:
+    if (x + 2 * y) % 8 == 0 and noise(x, y, 15) < 180:
+        return "white"
+    if noise(x, y, 16) < 10:
+        return "water"
+    return "water light"
+
+
 def fence(x: int, y: int, mask: int, frame: int) -> str:
     if y in (3, 6) or (x % 4 == 1 and y > 1):
         if y in (6, 7) or x % 4 == 1:
@@ -259,6 +285,14 @@ def house_wall(x: int, y: int, mask: int, frame: int) -> str:
     if noise(x, y, 9) < 12:
         return "plaster dark"
     return "plaster"
+
+
+def log_wall(x: int, y: int, mask: int, frame: int) -> str:
+    if distance_to_edge(x, y, mask & (EAST | WEST)) == 0 or y % 4 == 3:
+        return "wood dark"
+    if y % 4 == 0:
+        return "floor"
+    return "wood"
 
 
 def window(x: int, y: int, mask: int, frame: int) -> str:
@@ -415,9 +449,12 @@ TILES: dict[str, Tile] = {
     "bridge": Tile(bridge),
     "brambles": Tile(brambles),
     "tree": Tile(tree, size=2),
+    "pine": Tile(pine, size=2),
+    "ice": Tile(ice),
     "fence": Tile(fence),
     "roof": Tile(roof, 1, edged=True),
     "house_wall": Tile(house_wall, 1, edged=True),
+    "log_wall": Tile(log_wall, 1, edged=True),
     "window": Tile(window, 1),
     "door": Tile(door, 1),
     "cave_mouth": Tile(cave_mouth, 1),
@@ -500,9 +537,21 @@ THINGS: dict[str, str] = {
         ..KgK... ..KgK... ..KgK... ..KgK... ..KgK... .KKgKK.. KnnnnnK. KKKKKKK.""",
     "statue": """..KKKK.. .KggggK. KggggggK KgKggKgK KggggggK .KgKKgK. ..KKKK.. .KggggK.
         KggggggK KgKggKgK KgKggKgK .KggggK. .KgKKgK. .KgKKgK. KggggggK KKKKKKKK""",
+    "wheel_iron": """........ ........ ........ ........ ..KKKK.. .KRRRRK. KRKRRKRK KRRKKRRK
+        KRRKKRRK KRKRRKRK .KRRRRK. ..KKKK.. ...gK... ...gK... .KKgKKK. KKKKKKKK""",
+    "shell": """........ ........ ........ ........ ........ ........ ........ ........
+        ........ ..KKKK.. .KyWyWK. KWyWyWyK KyWyWyWK .KKKKKK. ........ ........""",
+    "bell": """..KKKK.. .KnnnnK. .KnKKnK. .Kn..nK. .KnKKnK. .KKyyKK. .KyyyyK. .KyWyyK.
+        .KyWyyK. KyyWyyyK KyyyyyyK KKKKKKKK .Kn..nK. .Kn..nK. .Kn..nK. .KK..KK.""",
+    "yeti": """..KKKK.. .KWWWWK. KWWWWWWK KWKWWKWK KWWWWWWK .KWKKWK. KKWWWWKK KWWWWWWK
+        KWKWWKWK KWKWWKWK KWKWWKWK .KWWWWK. .KWKKWK. .KWKKWK. KWWKKWWK KKKKKKKK""",
 }  # fmt: skip
 for _lever, _color in (("lever_blue", "B"), ("lever_green", "G"), ("lever_white", "W")):
     THINGS[_lever] = THINGS["lever_red"].replace("R", _color)
+_WHEEL = THINGS["wheel_iron"]
+THINGS["wheel_iron"] = _WHEEL.replace("R", "g")
+for _wheel, _color in (("wheel_copper", "R"), ("wheel_silver", "W"), ("wheel_gold", "y")):
+    THINGS[_wheel] = _WHEEL.replace("R", _color)
 CREATURES: dict[str, tuple[str, str]] = {
     "slime": (
         """........ ........ ........ ........ ........ ........ ........ ........
@@ -534,6 +583,13 @@ CREATURES: dict[str, tuple[str, str]] = {
         """........ ........ ........ ........ ........ ........ ........ ........
         RRR..RRR .RKKKKR. .KWRRWK. KRRRRRRK .KRRRRK. .KKKKKK. K......K ........""",
     ),
+    "mite": (
+        """........ ........ ........ ........ ........ ........ ........ ........
+        .W.WW.W. ..KCCK.. .KCWCCK. KCKCCKCK KCCCCCCK .KCCCCK. K.KKKK.K ........""",
+        """........ ........ ........ ........ ........ ........ ........ ........
+        ........ W.WWWW.W ..KCCK.. .KCWCCK. KCKCCKCK KCCCCCCK .KKKKKK. .K....K.""",
+    ),
+    "ice_yeti": (THINGS["yeti"], THINGS["yeti"].replace("KWKWWKWK", "KRKWWKRK", 1)),
     "guardian": (THINGS["statue"], THINGS["statue"].replace("KgKggKgK", "KRKggKRK", 1)),
 }
 MARKS: dict[str, str] = {
