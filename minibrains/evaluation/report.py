@@ -11,7 +11,12 @@ from statistics import fmean
 from typing import Any, Final
 
 from minibrains.errors import RunError
-from minibrains.evaluation.statistics import paired_difference, sign_test, wilson
+from minibrains.evaluation.statistics import (
+    mean_interval,
+    paired_difference,
+    sign_test,
+    wilson,
+)
 from minibrains.games.splits import HELD_BACK
 from minibrains.software import machine, software
 
@@ -32,13 +37,16 @@ def outcome(row: Row) -> str:
     return "drawn" if row["drawn"] else "lost"
 
 
-def figures(rows: Iterable[Row]) -> dict[str, Any]:
+def figures(
+    rows: Iterable[Row], measures: Mapping[str, int | None] | None = None
+) -> dict[str, Any]:
     """Return the figures of one player.
 
     Of identical episodes only the first counts, because the others add no information.
 
     Args:
         rows: The results of its episodes.
+        measures: Names of numbers in these results -> the largest that there can be, or None.
 
     Returns:
         `n`: the number of episodes played; `distinct`: the number of those that count. The other
@@ -47,7 +55,8 @@ def figures(rows: Iterable[Row]) -> dict[str, Any]:
         number of wins that the clock decided; None if no node reports it. `reward`: the mean sum of
         the rewards in an episode, and `reward_of` where it comes from: "reward" of a RewardSum in
         the workflow, or else "score", the game's own reward, as that of an environment; None if
-        every episode failed.
+        every episode failed. `measures`: for each of them the `mean`, its interval `low` to `high`,
+        and `most`, over the episodes that did not fail.
         `nodes`: over all episodes, the nodes that failed while the episode went on.
     """
     played = list(rows)
@@ -65,6 +74,7 @@ def figures(rows: Iterable[Row]) -> dict[str, Any]:
         "high": round(high, 6),
         "ticks": round(ticks / len(counted), 1),
         **_reward(counted),
+        "measures": _measured(counted, measures or {}),
         "by_state": _by_state(counted),
         "nodes": _borne(played),
     }
@@ -126,6 +136,27 @@ def _reward(rows: Sequence[Row]) -> dict[str, Any]:
     return {"reward": mean, "reward_of": source}
 
 
+def _measured(
+    rows: Sequence[Row], measures: Mapping[str, int | None]
+) -> dict[str, dict[str, float | None]]:
+    """Return the mean of each measure, with its interval; a measure that nobody reports is left
+    out.
+    """
+    whole = [row for row in rows if outcome(row) != "failed"]
+    measured: dict[str, dict[str, float | None]] = {}
+    for name, most in measures.items():
+        values = [row[name] for row in whole if name in row]
+        if values:
+            low, high = mean_interval(values, most)
+            measured[name] = {
+                "mean": round(fmean(values), 6),
+                "low": round(low, 6),
+                "high": round(high, 6),
+                "most": most,
+            }
+    return measured
+
+
 def _borne(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
     """Count the failures of each node in episodes that went on, with the message of the first."""
     nodes: dict[str, dict[str, Any]] = {}
@@ -182,7 +213,9 @@ def _paired(pairs: Sequence[tuple[Row, Row]], is_win: Callable[[Row], bool]) -> 
 
 
 def compared(
-    players: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[int, Row]]
+    players: Sequence[Mapping[str, Any]],
+    rows: Sequence[Mapping[int, Row]],
+    measures: Mapping[str, int | None],
 ) -> list[dict[str, Any]]:
     """Return the figures of each player.
 
@@ -191,6 +224,7 @@ def compared(
     Args:
         players: The identities of the players.
         rows: The episodes of each player, by number.
+        measures: See figures.
 
     Raises:
         RunError: An episode did not begin in the same way for all players.
@@ -199,7 +233,7 @@ def compared(
     results = []
     for who, theirs in zip(players, rows, strict=True):
         check_starts(mine, theirs)
-        result = {**who, **figures(theirs.values())}
+        result = {**who, **figures(theirs.values(), measures)}
         if theirs is not mine:
             result["paired"] = compare(mine, theirs)
         results.append(result)
@@ -259,8 +293,8 @@ def judge(
     mine = players[0]
     if level is None:
         sentence = (
-            "No verdict: the game names simple players for the states of one level; "
-            "these are of another, or of several"
+            "No verdict: the game names no simple players for these states, "
+            "or they are of several levels"
         )
         return {"level": None, "above": None, "best": None, "sentence": sentence}
     simple_players = [player for player in players if not simple.isdisjoint(player["roles"])]
@@ -298,6 +332,8 @@ def describe(result: Mapping[str, Any]) -> str:
                 title = f"against {title}"
             named = [(label(player), player) for player in section["players"]]
             lines.extend(_lines(title, named, width))
+    for section in sections:
+        lines.extend(_measure_lines(section))
     lines.append(_about_rewards(players))
     if len(players) > len(sections):
         lines.append(
@@ -376,6 +412,48 @@ def _line(name: str, player: Mapping[str, Any], width: int) -> str:
         f"{interval(player):>15}  {reward:>9}  {sides:>12}  {p:>7}"
     )
     return line.rstrip()
+
+
+def _measure_lines(section: Mapping[str, Any]) -> list[str]:
+    """Return a table of the measures of the players, a line each; none if the game has no
+    measures.
+    """
+    players = section["players"]
+    measures = players[0]["measures"]
+    if not measures:
+        return []
+    title = "mean of an episode"
+    if section.get("name"):
+        title += f" against {section['name']}"
+    width = max(len(title), *[len(label(player)) for player in players])
+    head = f"{title:<{width}}"
+    for name, measure in measures.items():
+        head += f"  {_measure_title(name, measure):>18}  {'95 % interval':>16}"
+    lines = [head]
+    for player in players:
+        line = f"{label(player):<{width}}"
+        for name in measures:
+            line += _measure_columns(player["measures"].get(name))
+        lines.append(line.rstrip())
+    return lines
+
+
+def _measure_title(name: str, measure: Mapping[str, Any]) -> str:
+    if measure["most"] is None:
+        return name
+    return f"{name}, of {measure['most']}"
+
+
+def _measure_columns(measure: Mapping[str, Any] | None) -> str:
+    if measure is None:
+        return f"{'':>38}"
+    mean, low, high = [_short(measure[key]) for key in ("mean", "low", "high")]
+    return f"  {mean:>18}  {f'{low} to {high}':>16}"
+
+
+def _short(value: float) -> str:
+    """Return a number with two decimals, or none if it is large."""
+    return f"{value:.0f}" if value >= 1000 else f"{value:.2f}"
 
 
 def _differences(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:

@@ -84,6 +84,9 @@ class Rules:
     """Nodes that are added to every player's workflow to report more about its episodes."""
     simple: Mapping[str, Mapping[str, Baseline]] = field(default_factory=dict)
     """Pattern of states -> the best simple player of each class."""
+    measures: Mapping[str, int | None] = field(default_factory=dict)
+    """Numbers in the results of an episode of which the mean is shown -> the largest that there can
+    be; None if there is none."""
     opponents: Sequence[Opponent] = ()
     other_pad: OtherPad | None = None
     """None: only the opponents named here can hold the other pad."""
@@ -132,6 +135,7 @@ def read_rules(path: Path) -> Rules:
     optional = {
         "nodes": _Nodes,
         "simple": Mapping[str, Mapping[str, Mapping[str, Any]]],
+        "measures": Mapping[str, int | None],
         "opponents": Mapping[str, Any],
     }
     if not required.keys() <= values.keys() <= required.keys() | optional.keys():
@@ -141,6 +145,7 @@ def read_rules(path: Path) -> Rules:
     try:
         read = {key: parse_value(types[key], value) for key, value in values.items()}
         _check_nodes(read.get("nodes", {}))
+        _check_measures(read.get("measures", {}))
         simple = _read_simple(read.pop("simple", {}))
         section = read.pop("opponents", {})
         opponents, other_pad = _read_opponents(section), _read_other_pad(section)
@@ -208,6 +213,16 @@ def _read_other_pad(section: Mapping[str, Any]) -> OtherPad | None:
     views = parse_value(_Nodes, section["views"])
     _check_nodes(views)
     return OtherPad(section["write"], section["nodes"].get("console", {}), views)
+
+
+def _check_measures(measures: Mapping[str, int | None]) -> None:
+    """Raise ValueError if the largest value of a measure is none."""
+    for name, most in measures.items():
+        if most is not None and most < 1:
+            raise ValueError(
+                f'"measures" says that {name} is at most {most}; expected 1 or more, '
+                "or null if there is no largest value"
+            )
 
 
 def _check_nodes(nodes: _Nodes) -> None:

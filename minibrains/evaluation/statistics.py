@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import comb, sqrt
+from statistics import fmean
 from typing import Final
 
 _Z: Final = 1.959963984540054
 """The 97.5 % quantile of the standard normal distribution."""
 
+_RESAMPLES: Final = 2000
+"""The number of samples that a bootstrap draws."""
 
-def wilson(won: int, played: int) -> tuple[float, float]:
+
+def wilson(won: float, played: int) -> tuple[float, float]:
     """Return Wilson's 95 % confidence interval for a share of wins.
 
     It contains each p for which |won / played - p| <= z * sqrt(p * (1 - p) / played).
@@ -18,7 +23,7 @@ def wilson(won: int, played: int) -> tuple[float, float]:
     Journal of the American Statistical Association 22 (1927), 209-212.
 
     Args:
-        won: The number of wins.
+        won: The number of wins; a fraction counts as a part of one.
         played: The number of games.
 
     Returns:
@@ -42,6 +47,44 @@ def wilson(won: int, played: int) -> tuple[float, float]:
     if won == played:
         high = 1.0
     return low, high
+
+
+def mean_interval(values: Sequence[float], most: float | None) -> tuple[float, float]:
+    """Return a 95 % confidence interval for the mean of values from 0 on.
+
+    If they have an upper bound, it is Wilson's, for the share of that bound: values in between vary
+    less than those that are only nothing or all with the same mean, so it is too wide rather than
+    too narrow. Otherwise it is that of the percentile bootstrap, which is too narrow for less than
+    about twenty values, and a point if they are all equal.
+
+    Source: B. Efron, Bootstrap methods: another look at the jackknife, Annals of Statistics 7
+    (1979), 1-26.
+
+    Args:
+        values: The values.
+        most: The largest that there can be; None if there is no such bound.
+
+    Returns:
+        The lower and the upper bound.
+
+    Raises:
+        ValueError: There are no values.
+
+    Example:
+        >>> low, high = mean_interval([0, 0, 0, 0], most=6)
+        >>> round(low, 3), round(high, 3)
+        (0.0, 2.939)
+    """
+    import numpy as np
+
+    if not values:
+        raise ValueError("there are no values; expected at least one")
+    if most is not None:
+        low, high = wilson(fmean(values) / most * len(values), len(values))
+        return low * most, high * most
+    drawn = np.random.default_rng(0).choice(values, (_RESAMPLES, len(values)))
+    low, high = np.percentile(drawn.mean(axis=1), [2.5, 97.5])
+    return float(low), float(high)
 
 
 def sign_test(better: int, worse: int) -> float:

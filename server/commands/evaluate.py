@@ -274,8 +274,9 @@ def _result(
         for player in section.players:
             who.append(player.as_json())
             episodes.append(rows[player.key])
+        players = compared(who, episodes, rules.measures)
         conditions = _conditions(arguments, section.protocol)
-        played.append({"name": section.name, **conditions, "players": compared(who, episodes)})
+        played.append({"name": section.name, **conditions, "players": players})
     if arguments.opponents is not None:
         conditions = _conditions(arguments, protocol)
         return {**conditions, "table": table(played), "opponents": played, **made_with()}

@@ -27,7 +27,7 @@ from PIL import Image
 from minibrains.errors import MinibrainsError
 from minibrains.evaluation.report import compare, describe, figures, judge
 from minibrains.evaluation.rules import read_rules
-from minibrains.evaluation.statistics import paired_difference, sign_test, wilson
+from minibrains.evaluation.statistics import mean_interval, paired_difference, sign_test, wilson
 from minibrains.files import bundled_dir
 from nodes.language.lora import LoraAdapter
 from server import cli
@@ -97,6 +97,24 @@ def test_pairs_that_go_together_tell_more_about_a_difference() -> None:
     apart = paired_difference(both=25, better=30, worse=20, neither=25)
     together = paired_difference(both=50, better=10, worse=0, neither=40)
     assert apart[0] < 0 < together[0]
+
+
+@given(st.lists(st.integers(0, 12), min_size=1, max_size=40))
+def test_the_interval_of_a_mean_is_around_it_and_within_what_is_possible(
+    values: list[int],
+) -> None:
+    mean = sum(values) / len(values)
+    low, high = mean_interval(values, most=12)
+    assert -1e-9 <= low <= mean + 1e-9
+    assert mean - 1e-9 <= high <= 12 + 1e-9
+    low, high = mean_interval(values, most=None)
+    assert min(values) - 1e-9 <= low <= high <= max(values) + 1e-9
+
+
+def test_values_that_are_nothing_or_all_have_wilsons_interval() -> None:
+    assert mean_interval([6] * 48 + [0] * 28, most=6) == pytest.approx(
+        tuple(6 * bound for bound in wilson(48, 76))
+    )
 
 
 # -- what counts
@@ -183,6 +201,26 @@ def test_a_win_by_the_clock_is_counted_apart() -> None:
     assert figures([_row(won=True)])["by_clock"] is None, "nobody tells"
 
 
+def test_what_a_game_measures_has_a_mean_and_its_interval() -> None:
+    rows = [
+        {**_row(trajectory="a"), "quest_steps": 2, "deaths": 1},
+        {**_row(trajectory="b"), "quest_steps": 4, "deaths": 1},
+        {**_row(trajectory="b"), "quest_steps": 4, "deaths": 1},
+        {**_row("failed"), "quest_steps": 6, "deaths": 9},
+    ]
+    measures = figures(rows, {"quest_steps": 6, "deaths": None, "coins": None})["measures"]
+    assert measures.keys() == {"quest_steps", "deaths"}, "nobody tells of coins"
+    assert measures["deaths"] == {"mean": 1.0, "low": 1.0, "high": 1.0, "most": None}
+    low, high = mean_interval([2, 4], most=6)
+    assert measures["quest_steps"] == {
+        "mean": 3.0,
+        "low": round(low, 6),
+        "high": round(high, 6),
+        "most": 6,
+    }
+    assert figures(rows)["measures"] == {}
+
+
 def test_an_agent_is_good_only_above_the_best_simple_player() -> None:
     agent = {"name": "agent", "roles": ["evaluated"], "low": 0.6, "high": 0.9}
     loop = {"name": "duel_simple", "roles": ["simple: loop"], "low": 0.5, "high": 0.59}
@@ -241,11 +279,13 @@ _OPPONENTS: dict[str, Any] = {
             {"opponents": {**_OPPONENTS, "training": {"x": {"other.style": "y"}}}},
             "\"opponents\" sets 'other.style'; expected NODE.WIDGET with one of the nodes opponent",
         ),
+        ({"measures": {"areas": 0}}, "areas is at most 0; expected 1 or more"),
+        ({"measures": {"areas": "all"}}, r"evaluation\.json: .*'all'"),
         (
             {"oponents": {}},
             (
                 "oponents; expected noops, write, ticks, baselines, and perhaps nodes, simple, "
-                "opponents"
+                "measures, opponents"
             ),
         ),
     ],
@@ -324,6 +364,20 @@ def _episodes(folder: Path, name: str) -> list[dict[str, Any]]:
 
 def _rows(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text().splitlines()[1:]]
+
+
+@pytest.mark.slow
+def test_a_world_is_measured_by_its_quests_and_areas(evaluate: Evaluate, tmp_path: Path) -> None:
+    arguments = ["meadow_walk", "--states", "training/Title", "--episodes", "2", "--ticks", "2500"]
+    done = evaluate(tmp_path, *arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    teacher, nothing, chance = [player["measures"] for player in result["players"]]
+    assert teacher["quest_steps"]["mean"] >= 1 > nothing["quest_steps"]["mean"] == 0
+    assert teacher["areas"]["mean"] > chance["areas"]["mean"] >= nothing["areas"]["mean"] == 0
+    assert teacher["areas"]["most"] == 12
+    assert nothing["deaths"] == {"mean": 0, "low": 0, "high": 0, "most": None}
+    assert "quest_steps, of 6" in describe(result)
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from nodes.consoles.native_duel import NativeDuel
 from nodes.consoles.retro import RetroEmulator
 from nodes.control import flow, rules
 from nodes.doctor import policy_doctor
+from nodes.exploring import progress
 from nodes.exploring import walking as exploring
 from nodes.fighting import features, fighters, rounds, simple, strategist
 from nodes.language import lora, merging, pretrained, prompt, remote, reply, vlm
@@ -542,6 +543,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         fight_rewards.WinReward,
         _ticks(variables=RESULTS, terminated=[False, True]),
     ),
+    "WorldProgress": (progress.WorldProgress, _ticks(variables=meadow.WALK)),
     "VectorPolicy": (
         lambda: vector.VectorPolicy(
             brain=_brain(vector.VectorPolicyBrain, "vector_policy/fight-untrained.safetensors")

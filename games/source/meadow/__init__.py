@@ -1,9 +1,15 @@
 """The sources of Meadow, and the programs that play and measure it.
 
-The game itself is in `FOLDER`.
+The games themselves are in `FOLDERS`.
 """
 
 from minibrains.files import bundled_dir
 
-FOLDER = bundled_dir("games") / "Meadow-GbAdvance"
-"""ROM, data and save states, as stable-retro reads them."""
+FOLDERS = {
+    "meadow": bundled_dir("games") / "Meadow-GbAdvance",
+    "north": bundled_dir("games") / "MeadowNorth-GbAdvance",
+}
+"""For each world ROM, data and save states, as stable-retro reads them."""
+
+FOLDER = FOLDERS["meadow"]
+"""Those of the first world."""

@@ -1,6 +1,8 @@
-"""Draw all of Meadow's pictures: `gen_art.py build` writes art.c and art.h into the folder `build`.
+"""Draw all pictures of a world: `gen_art.py WORLD BUILD` writes art.c and art.h into the folder
+BUILD.
 
-The pictures are our own. Tiles are functions of a pixel's place, sprites are drawn with letters,
+The world's art.toml names its people, things and creatures, and may change colours; its
+terrain.toml names the tiles. The pictures are our own. Tiles are functions of a pixel's place, sprites are drawn with letters,
 and everything is
 computed with plain integers, so that the bytes depend on no library. A tile of the map may look
 different beside its
@@ -10,7 +12,8 @@ own kind: such a tile has a picture for each of the 16 sets of neighbours that a
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,7 +58,6 @@ PEOPLE: dict[str, Color] = {
     "G": (8, 19, 9), "D": (4, 12, 7), "W": (30, 30, 29), "P": (20, 9, 22), "C": (11, 23, 27),
 }  # fmt: skip
 """The colours of sprites, by the letter that draws them."""
-MAP_PALETTES = (NATURE, MASONRY)
 PHASES: dict[str, tuple[Color, int]] = {
     "day": ((32, 32, 32), 0),
     "dusk": ((34, 25, 22), 1),
@@ -229,6 +231,32 @@ def tree(x: int, y: int, mask: int, frame: int) -> str:
     return grass(x % 8, y % 8, mask, frame)
 
 
+def pine(x: int, y: int, mask: int, frame: int) -> str:
+    half = 1 + y % 5 + y // 5
+    beside = abs(2 * x - 15)
+    if y < 13 and beside <= 2 * half:
+        if y % 5 == 0:
+            return "grass light"
+        if beside > 2 * half - 3 or y % 5 == 4:
+            return "leaf dark"
+        if x < 7:
+            return "leaf light"
+        return "leaf"
+    if y >= 13 and 7 <= x <= 8:
+        return "trunk"
+    if y == 15 and beside < 12:
+        return "grass dark"
+    return grass(x % 8, y % 8, mask, frame)
+
+
+def ice(x: int, y: int, mask: int, frame: int) -> str:
+    if (x + 2 * y) % 8 == 0 and noise(x, y, 15) < 180:
+        return "white"
+    if noise(x, y, 16) < 10:
+        return "water"
+    return "water light"
+
+
 def fence(x: int, y: int, mask: int, frame: int) -> str:
     if y in (3, 6) or (x % 4 == 1 and y > 1):
         if y in (6, 7) or x % 4 == 1:
@@ -257,6 +285,14 @@ def house_wall(x: int, y: int, mask: int, frame: int) -> str:
     if noise(x, y, 9) < 12:
         return "plaster dark"
     return "plaster"
+
+
+def log_wall(x: int, y: int, mask: int, frame: int) -> str:
+    if distance_to_edge(x, y, mask & (EAST | WEST)) == 0 or y % 4 == 3:
+        return "wood dark"
+    if y % 4 == 0:
+        return "floor"
+    return "wood"
 
 
 def window(x: int, y: int, mask: int, frame: int) -> str:
@@ -413,9 +449,12 @@ TILES: dict[str, Tile] = {
     "bridge": Tile(bridge),
     "brambles": Tile(brambles),
     "tree": Tile(tree, size=2),
+    "pine": Tile(pine, size=2),
+    "ice": Tile(ice),
     "fence": Tile(fence),
     "roof": Tile(roof, 1, edged=True),
     "house_wall": Tile(house_wall, 1, edged=True),
+    "log_wall": Tile(log_wall, 1, edged=True),
     "window": Tile(window, 1),
     "door": Tile(door, 1),
     "cave_mouth": Tile(cave_mouth, 1),
@@ -434,11 +473,11 @@ TILES: dict[str, Tile] = {
 }
 
 
-def pictures(tile: Tile, frame: int) -> list[Picture]:
+def pictures(tile: Tile, frame: int, palettes: Sequence[Mapping[str, Color]]) -> list[Picture]:
     """Return the pictures of a tile in one frame: one, one for each set of neighbours, or the
     parts of a large one.
     """
-    colors = color_indices(MAP_PALETTES[tile.palette])
+    colors = color_indices(palettes[tile.palette])
     masks = 1
     if tile.edged:
         masks = 16
@@ -454,16 +493,6 @@ def pictures(tile: Tile, frame: int) -> list[Picture]:
                     picture.append(row)
                 drawn.append(picture)
     return drawn
-
-
-def first_pictures() -> dict[str, int]:
-    """Return for each tile the number of its first picture in the video RAM."""
-    numbers: dict[str, int] = {}
-    count = 0
-    for name, tile in TILES.items():
-        numbers[name] = count
-        count += len(pictures(tile, 0))
-    return numbers
 
 
 # ---- sprites ----
@@ -483,12 +512,6 @@ LEGS = {
     "up": (".KLLLLK. .KLKKLK. .KK..KK.", ".KLLLLK. .KLKKK.. .KK....."),
     "side": ("..KLLK.. ..KLLK.. ..KKKK..", ".KLLLLK. KLKKKLLK KK...KK."),
 }
-PEOPLE_LOOKS: dict[str, str] = {
-    # hair, clothes, their shade, legs
-    "hero": "nRrb", "elder": "gPrn", "aunt": "nGDn", "shopkeeper": "yBbn", "child": "yCBb",
-    "guard": "KggK", "woodcutter": "nrKD", "fisher": "RCBn", "hermit": "gDKn", "miner": "KyRn",
-    "scholar": "nWgb", "spirit": "WCWC", "mapmaker": "yGDb", "runner": "nCBR",
-}  # fmt: skip
 THINGS: dict[str, str] = {
     "chest": """........ ........ ........ ........ ........ ........ ........ .KKKKKK.
         KnnnnnnK KnyyyynK KKKKKKKK KnnyynnK KnnyynnK KnnnnnnK KKKKKKKK ........""",
@@ -514,9 +537,21 @@ THINGS: dict[str, str] = {
         ..KgK... ..KgK... ..KgK... ..KgK... ..KgK... .KKgKK.. KnnnnnK. KKKKKKK.""",
     "statue": """..KKKK.. .KggggK. KggggggK KgKggKgK KggggggK .KgKKgK. ..KKKK.. .KggggK.
         KggggggK KgKggKgK KgKggKgK .KggggK. .KgKKgK. .KgKKgK. KggggggK KKKKKKKK""",
+    "wheel_iron": """........ ........ ........ ........ ..KKKK.. .KRRRRK. KRKRRKRK KRRKKRRK
+        KRRKKRRK KRKRRKRK .KRRRRK. ..KKKK.. ...gK... ...gK... .KKgKKK. KKKKKKKK""",
+    "shell": """........ ........ ........ ........ ........ ........ ........ ........
+        ........ ..KKKK.. .KyWyWK. KWyWyWyK KyWyWyWK .KKKKKK. ........ ........""",
+    "bell": """..KKKK.. .KnnnnK. .KnKKnK. .Kn..nK. .KnKKnK. .KKyyKK. .KyyyyK. .KyWyyK.
+        .KyWyyK. KyyWyyyK KyyyyyyK KKKKKKKK .Kn..nK. .Kn..nK. .Kn..nK. .KK..KK.""",
+    "yeti": """..KKKK.. .KWWWWK. KWWWWWWK KWKWWKWK KWWWWWWK .KWKKWK. KKWWWWKK KWWWWWWK
+        KWKWWKWK KWKWWKWK KWKWWKWK .KWWWWK. .KWKKWK. .KWKKWK. KWWKKWWK KKKKKKKK""",
 }  # fmt: skip
 for _lever, _color in (("lever_blue", "B"), ("lever_green", "G"), ("lever_white", "W")):
     THINGS[_lever] = THINGS["lever_red"].replace("R", _color)
+_WHEEL = THINGS["wheel_iron"]
+THINGS["wheel_iron"] = _WHEEL.replace("R", "g")
+for _wheel, _color in (("wheel_copper", "R"), ("wheel_silver", "W"), ("wheel_gold", "y")):
+    THINGS[_wheel] = _WHEEL.replace("R", _color)
 CREATURES: dict[str, tuple[str, str]] = {
     "slime": (
         """........ ........ ........ ........ ........ ........ ........ ........
@@ -548,6 +583,13 @@ CREATURES: dict[str, tuple[str, str]] = {
         """........ ........ ........ ........ ........ ........ ........ ........
         RRR..RRR .RKKKKR. .KWRRWK. KRRRRRRK .KRRRRK. .KKKKKK. K......K ........""",
     ),
+    "mite": (
+        """........ ........ ........ ........ ........ ........ ........ ........
+        .W.WW.W. ..KCCK.. .KCWCCK. KCKCCKCK KCCCCCCK .KCCCCK. K.KKKK.K ........""",
+        """........ ........ ........ ........ ........ ........ ........ ........
+        ........ W.WWWW.W ..KCCK.. .KCWCCK. KCKCCKCK KCCCCCCK .KKKKKK. .K....K.""",
+    ),
+    "ice_yeti": (THINGS["yeti"], THINGS["yeti"].replace("KWKWWKWK", "KRKWWKRK", 1)),
     "guardian": (THINGS["statue"], THINGS["statue"].replace("KgKggKgK", "KRKggKRK", 1)),
 }
 MARKS: dict[str, str] = {
@@ -626,24 +668,63 @@ def portrait(text: str) -> Picture:
     return picture
 
 
-def sprite_numbers() -> dict[str, int]:
-    """Return for each sprite its number: people, things, creatures and marks, in this order."""
-    names = [*PEOPLE_LOOKS, *THINGS, *CREATURES, *MARKS]
-    return {name: number for number, name in enumerate(names)}
+# ---- a world's choice ----
 
 
-def sprite_tiles() -> tuple[list[Picture], list[int]]:
+class Style:
+    """What a world looks like: the colours of its map, its tiles and sprites."""
+
+    def __init__(self, world: Path) -> None:
+        """Read art.toml and terrain.toml. Raises KeyError for what is not drawn here."""
+        chosen = tomllib.loads((world / "art.toml").read_text())
+        colors = chosen.get("colors", {})
+        self.palettes = (NATURE | _colors(colors, NATURE), MASONRY | _colors(colors, MASONRY))
+        terrain = tomllib.loads((world / "terrain.toml").read_text())
+        used = {kind["art"] for kind in terrain.values()}
+        self.tiles = {name: tile for name, tile in TILES.items() if name in used}
+        self.people: dict[str, str] = chosen["people"]
+        """For each person the letters of hair, clothes, their shade and legs."""
+        self.things = {name: THINGS[name] for name in chosen["things"]}
+        self.creatures = {name: CREATURES[name] for name in chosen["creatures"]}
+
+    def first_pictures(self) -> dict[str, int]:
+        """Return for each tile the number of its first picture in the video RAM."""
+        numbers: dict[str, int] = {}
+        count = 0
+        for name, tile in self.tiles.items():
+            numbers[name] = count
+            count += len(pictures(tile, 0, self.palettes))
+        return numbers
+
+    def sprite_numbers(self) -> dict[str, int]:
+        """Return for each sprite its number: people, things, creatures and marks, in this order."""
+        names = [*self.people, *self.things, *self.creatures, *MARKS]
+        return {name: number for number, name in enumerate(names)}
+
+
+def _colors(
+    changed: Mapping[str, list[int]], palette: Mapping[str, Color]
+) -> dict[str, Color]:
+    """Return the changed colours of one palette."""
+    found: dict[str, Color] = {}
+    for name, (red, green, blue) in changed.items():
+        if name in palette:
+            found[name] = (red, green, blue)
+    return found
+
+
+def sprite_tiles(style: Style) -> tuple[list[Picture], list[int]]:
     """Return the tiles of all sprites, and for each sprite the number of its first tile."""
     tiles: list[Picture] = []
     first: list[int] = []
-    for look in PEOPLE_LOOKS.values():
+    for look in style.people.values():
         first.append(len(tiles))
         for frame in person(look):
             tiles += cut(frame)
-    for text in THINGS.values():
+    for text in style.things.values():
         first.append(len(tiles))
         tiles += cut(drawn(text))
-    for texts in CREATURES.values():
+    for texts in style.creatures.values():
         first.append(len(tiles))
         for text in texts:
             tiles += cut(drawn(text))
@@ -762,26 +843,27 @@ def palette(colors: Sequence[Color]) -> str:
     return "{" + ", ".join(numbers) + "}"
 
 
-def main(folder: Path) -> None:
+def main(world: Path, build: Path) -> None:
     """Write art.c and art.h."""
+    style = Style(world)
     animated: list[Picture] = []
     still: list[Picture] = []
     for frame in range(FRAMES):
-        for tile in TILES.values():
+        for tile in style.tiles.values():
             if tile.animated:
-                animated += pictures(tile, frame)
+                animated += pictures(tile, frame, style.palettes)
             elif frame == 0:
-                still += pictures(tile, 0)
-    sprites, first = sprite_tiles()
+                still += pictures(tile, 0, style.palettes)
+    sprites, first = sprite_tiles(style)
     portraits: list[Picture] = []
-    for texts in CREATURES.values():
+    for texts in style.creatures.values():
         portraits += cut(portrait(texts[0]))
     letters = letter_tiles()
     name = logo()
     phases: list[str] = []
     for phase in PHASES:
         rows: list[str] = []
-        for colors in (*MAP_PALETTES, PEOPLE):
+        for colors in (*style.palettes, PEOPLE):
             rows.append(palette([tinted(color, phase) for color in colors.values()]))
         phases.append("    {" + ", ".join(rows) + "},")
     counts = {
@@ -790,16 +872,16 @@ def main(folder: Path) -> None:
         "STILL_TILES": len(still),
         "SPRITE_TILES": len(sprites),
         "SPRITES": len(first),
-        "PERSON_SPRITES": len(PEOPLE_LOOKS),
-        "FIRST_CREATURE_SPRITE": len(PEOPLE_LOOKS) + len(THINGS),
-        "BUBBLE_SPRITE": len(PEOPLE_LOOKS) + len(THINGS) + len(CREATURES),
+        "PERSON_SPRITES": len(style.people),
+        "FIRST_CREATURE_SPRITE": len(style.people) + len(style.things),
+        "BUBBLE_SPRITE": len(style.people) + len(style.things) + len(style.creatures),
         "PORTRAIT_TILES": LARGE * LARGE,
-        "PORTRAITS": len(CREATURES),
+        "PORTRAITS": len(style.creatures),
         "LETTER_TILES": len(letters),
         "LOGO_COLUMNS": len(LOGO) * 6 * LOGO_SCALE // SIDE,
         "LOGO_ROWS": LOGO_SCALE,
         "PHASES": len(PHASES),
-        "MAP_PALETTES": len(MAP_PALETTES),
+        "MAP_PALETTES": len(style.palettes),
     }
     header = ["/* Made by gen_art.py. */", "#ifndef ART_H", "#define ART_H", '#include "console.h"']
     for constant, value in counts.items():
@@ -828,9 +910,9 @@ def main(folder: Path) -> None:
         "};",
         f"const u16 art_letter_colours[16] = {palette(list(LETTERS.values()))};",
     ]
-    (folder / "art.h").write_text("\n".join([*header, ""]))
-    (folder / "art.c").write_text("\n".join([*source, ""]))
+    (build / "art.h").write_text("\n".join([*header, ""]))
+    (build / "art.c").write_text("\n".join([*source, ""]))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(*map(Path, sys.argv[1:]))

@@ -1,4 +1,5 @@
-"""Make the save states and splits.json for the current ROM: `make states`.
+"""Make the save states and splits.json of a world for its current ROM: `make states`, or
+`make_states.py WORLD`.
 
 The teacher plays whole games. A state is saved at the title, at each step of the main quest and of
 the side quests, in each area after each step, and at random moments; where the hero is and how far
@@ -11,11 +12,13 @@ import gzip
 import hashlib
 import json
 import random
+import sys
 from collections import defaultdict
 
-from games.source.meadow import FOLDER
+from games.source.meadow import FOLDERS
 from games.source.meadow.cartridge import WALK, Cartridge
-from games.source.meadow.splits import description, part_of
+from games.source.meadow.make_world import WORLDS
+from games.source.meadow.splits import SplitRule
 from minibrains import Episode
 from nodes.exploring.walking import WalkScript, WalkTo
 
@@ -30,9 +33,11 @@ SETTLED = 30
 class Maker:
     """The cartridge, the teacher, and the states that were saved."""
 
-    def __init__(self) -> None:
-        self.cartridge = Cartridge()
-        script = json.loads((FOLDER / "walk.json").read_text())
+    def __init__(self, world: str) -> None:
+        self.folder = FOLDERS[world]
+        self.rule = SplitRule(WORLDS / world)
+        self.cartridge = Cartridge(self.folder)
+        script = json.loads((self.folder / "walk.json").read_text())
         self.teacher = WalkTo(brain=WalkScript(**script))
         self.areas: list[str] = script["areas"]
         self.side_quests: list[str] = []
@@ -56,7 +61,7 @@ class Maker:
     def save(self, name: str, part: str) -> None:
         """Save the present moment as a state of a part, and record the SHA-256 of its file."""
         data = gzip.compress(self.cartridge.emulator.get_state(), 9, mtime=0)
-        (FOLDER / f"{name}.state").write_bytes(data)
+        (self.folder / f"{name}.state").write_bytes(data)
         self.digests[part][name] = hashlib.sha256(data).hexdigest()
 
     def save_here(self, name: str) -> None:
@@ -64,7 +69,7 @@ class Maker:
         area = self.areas[self.cartridge.get("area")]
         step = self.cartridge.get("step")
         place = "".join(word.capitalize() for word in area.split("_"))
-        self.save(f"{name}.Step{step}.{place}", part_of(area, step))
+        self.save(f"{name}.Step{step}.{place}", self.rule.part_of(area, step))
 
 
 def whole_game(maker: Maker, seed: int) -> None:
@@ -133,11 +138,12 @@ def random_moment(maker: Maker, number: int, rng: random.Random) -> None:
     maker.save_here(f"Random{number:02}")
 
 
-def main() -> None:
-    """Replace all states of the game, and write splits.json."""
-    for old in FOLDER.glob("*.state"):
+def main(world: str) -> None:
+    """Replace all states of a world's game, and write splits.json."""
+    maker = Maker(world)
+    folder = maker.folder
+    for old in folder.glob("*.state"):
         old.unlink()
-    maker = Maker()
     maker.cartridge.emulator.set_state(maker.cartridge.title)
     maker.save("Title", "training")
     for seed in range(1, WHOLE_GAMES + 1):
@@ -152,14 +158,14 @@ def main() -> None:
             "Save states by the SHA-256 of their files. "
             "Nothing is trained or collected on those held back."
         ),
-        "rom_sha1": (FOLDER / "rom.sha").read_text().strip(),
-        **description(),
+        "rom_sha1": (folder / "rom.sha").read_text().strip(),
+        **maker.rule.description(),
     }
     for part in ("training", "validation", "held_back"):
         splits[part] = dict(sorted(maker.digests[part].items()))
         print(part, len(maker.digests[part]))
-    (FOLDER / "splits.json").write_text(json.dumps(splits, indent=1) + "\n")
+    (folder / "splits.json").write_text(json.dumps(splits, indent=1) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -56,7 +56,7 @@ class WorldMap:
 
     def __init__(self, folder: Path) -> None:
         self.settings = tomllib.loads((folder / "world.toml").read_text())
-        self.terrain = tomllib.loads((HERE / "terrain.toml").read_text())
+        self.terrain = tomllib.loads((folder / "terrain.toml").read_text())
         self.area_names: list[str] = self.settings["areas"]
         self.areas: list[dict[str, Any]] = []
         for name in self.area_names:
@@ -66,7 +66,8 @@ class WorldMap:
         self.secrets = list(self.settings["secrets"])
         self.creatures = list(self.settings["creatures"])
         self.quests: list[dict[str, Any]] = list(self.settings["quests"].values())
-        self.sprites = gen_art.sprite_numbers()
+        self.style = gen_art.Style(folder)
+        self.sprites = self.style.sprite_numbers()
         self.things: list[str] = []
         for area in self.areas:
             for thing in area.get("things", []):
@@ -338,18 +339,18 @@ def neighbours(rows: Sequence[str], x: int, y: int) -> int:
     return mask
 
 
-def cells(name: str, rows: Sequence[str], terrain: Mapping[str, Any]) -> list[int]:
+def cells(name: str, rows: Sequence[str], world: WorldMap) -> list[int]:
     """Return what the background layer shows at each tile: the number of a picture, and its
     palette.
 
     Raises WorldError for a part of a large picture: trees take two tiles each way, from even
     places on.
     """
-    first = gen_art.first_pictures()
+    first = world.style.first_pictures()
     result: list[int] = []
     for y, row in enumerate(rows):
         for x, character in enumerate(row):
-            art = terrain[character]["art"]
+            art = world.terrain[character]["art"]
             tile = gen_art.TILES[art]
             number = first[art]
             if tile.edged:
@@ -410,7 +411,7 @@ def source(world: WorldMap) -> str:
             if count > most:
                 raise WorldError(f"{name} has {count} {kind}; expected at most {most}")
         arrays.append(
-            numbers("static const u16", f"cells_{name}", cells(name, rows, world.terrain))
+            numbers("static const u16", f"cells_{name}", cells(name, rows, world))
         )
         arrays.append(numbers("static const u8", f"ground_{name}", solid))
         first_door, first_thing, first_spawn = len(doors), len(things), len(spawns)
@@ -451,7 +452,7 @@ def source(world: WorldMap) -> str:
             if side in area:
                 edge = world.area_names.index(area[side])
             edges.append(str(edge))
-        battle = cells(name, [area["battle"] * COLUMNS] * ROWS, world.terrain)[0]
+        battle = cells(name, [area["battle"] * COLUMNS] * ROWS, world)[0]
         areas.append(
             f"{{{quoted(area['name'])}, cells_{name}, ground_{name}, "
             f"{int(area.get('outdoors', False))}, {battle}, {{{', '.join(edges)}}}, "

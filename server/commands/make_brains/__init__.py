@@ -36,6 +36,7 @@ MAKERS: Mapping[str, Callable[[], MadeBrain]] = {
     "action_table/airstriker.safetensors": action_tables.airstriker,
     "action_table/combos57.safetensors": action_tables.combos57,
     "action_table/duel.safetensors": action_tables.duel,
+    "action_table/meadow.safetensors": action_tables.meadow,
     "action_table/sf2.safetensors": action_tables.sf2,
     "button_calibration/airstriker.safetensors": policies.airstriker_likelier,
     "button_head/airstriker-untrained.safetensors": policies.airstriker_buttons_untrained,

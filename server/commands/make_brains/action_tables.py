@@ -71,6 +71,19 @@ def duel() -> MadeBrain:
     return MadeBrain(_table(actions, GENESIS), "Duel: the 44 actions of the first seed")
 
 
+def meadow() -> MadeBrain:
+    """Make a table of eight actions, for one every 9 frames: a step takes 8 of them."""
+    actions = {"nothing": [""]}
+    for button in ("UP", "DOWN", "LEFT", "RIGHT"):
+        actions[button.lower()] = [button]
+    for button in ("A", "B", "START"):
+        actions[button.lower()] = [button] * 8 + [""]
+    return MadeBrain(
+        _table(actions, ("UP", "DOWN", "LEFT", "RIGHT", "A", "B", "START")),
+        "Meadow: steps, and presses of a button",
+    )
+
+
 def combos57() -> MadeBrain:
     """Make a table of 57 actions of one row: 9 positions of the stick,
     and six buttons with each of them except straight up.
