@@ -357,10 +357,10 @@ def test_games_of_an_emulator_are_evaluated_in_processes_of_their_own(
     assert len(table(home, "pilot", "evaluations.csv")["reward"]) == 2
 
 
+# -- memory ----------------------------------------------------------------------------------------
+
 DECISION = 2 * 21 * 4 + 32
 """Bytes of a decision of `walk` in the rollouts: the observation twice, and eight numbers."""
-
-# -- memory ----------------------------------------------------------------------------------------
 
 
 def test_games_that_do_not_fit_are_fewer(walk: str, tmp_path: Path) -> None:

@@ -235,11 +235,14 @@ def test_it_reads_and_answers_as_transformers_alone_does(small: Small) -> None:
     questions = [QUESTIONS[0], QUESTIONS[3], QUESTIONS[1]]
     with opened(chooser), opened(writer):
         for image, prompt in questions:
+            # the same inputs
             expected = small.read(image, prompt)
             inputs = asked.read(image, prompt)
             assert inputs.keys() == expected.keys()
             for name, tensor in expected.items():
                 assert torch.equal(inputs[name], tensor), name
+
+            # the same logits, and the answer that they choose
             logits = _logits(small.model, expected)
             with torch.inference_mode():
                 found = asked.next_logits(asked.model, inputs)
@@ -249,6 +252,8 @@ def test_it_reads_and_answers_as_transformers_alone_does(small: Small) -> None:
             assert not isinstance(chosen.probabilities, Absent)
             assert list(chosen.probabilities.values()) == pytest.approx(shares, abs=1e-5)
             seen.add(round(shares[0], 5))
+
+            # the same text
             count = expected["input_ids"].shape[1]
             written = small.model.generate(**expected, **GREEDY, max_new_tokens=8)[0, count:]
             text = asked.tokenizer.decode(written, skip_special_tokens=True)
@@ -268,11 +273,14 @@ def test_an_adapter_of_peft_changes_the_answers_as_peft_does(small: Small, tmp_p
     config["base_model_name_or_path"] = Path(small.brain.ref.file).stem  # type: ignore[union-attr]
     (tmp_path / "adapter_config.json").write_text(json.dumps(config))
 
+    # the adapter as we have it
     adapter, _ = pack(tmp_path)
     layers = {name.partition(".lora_")[0] for name in adapter.tensors}
     assert len(layers) == 14, "seven of each of two layers, and nothing of what sees"
     adapter.save(tmp_path / "lora.safetensors", title="t", made_by="test")
     link = LoRALoader(brain=LoraAdapter.load(tmp_path / "lora.safetensors")).tick()
+
+    # the answers with it are those of PEFT
     image, prompt = QUESTIONS[1]
     logits = _logits(changed.merge_and_unload(), small.read(image, prompt))
     places = [small.asked.token(answer) for answer in small.brain.answers]
@@ -285,6 +293,8 @@ def test_an_adapter_of_peft_changes_the_answers_as_peft_does(small: Small, tmp_p
     assert not isinstance(after.probabilities, Absent)
     assert list(after.probabilities.values()) == pytest.approx(expected, abs=1e-5)
     assert list(before.probabilities.values()) != pytest.approx(expected, abs=1e-3)
+
+    # merged weights keep their names
     weights = weights_of(merged(small.asked.model, [(link.ref, 1.0)]))
     assert weights.keys() >= small.brain.tensors.keys(), "the names of its file"
 

@@ -45,6 +45,8 @@ class EditorPage:
             self.release(key)
         self.page.mouse.up()
         self.page.mouse.move(0, 0)
+        # what is still loading holds up the next page, because connections are few
+        self.page.evaluate("() => stop()")
         # when the editor is left it stores its draft, so its storage is cleared on another page
         self.page.goto(f"{address}api/queue")
         self.page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
