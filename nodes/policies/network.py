@@ -260,7 +260,8 @@ class AttackBias(Node, category="policies"):
         self._attacks[list(self.brain.attacks)] = 1
 
     def tick(self, logits: HeadLogits) -> HeadLogits:
-        return logits + np.float32(self.bias) * self._attacks
+        biased: np.ndarray = logits + np.float32(self.bias) * self._attacks
+        return biased
 
 
 class Choice(NamedTuple):

@@ -11,7 +11,8 @@ import numpy as np
 from minibrains import Node
 from minibrains.files import bundled_dir, home
 from minibrains.testing import Inputs
-from nodes.actions import gates, history, mixing, sink
+from nodes.actions import gates, mixing, sink
+from nodes.actions import history as action_history
 from nodes.consoles import pads
 from nodes.consoles.native_duel import NativeDuel
 from nodes.consoles.retro import RetroEmulator
@@ -250,7 +251,7 @@ def _adapter() -> lora.Adapter:
 ACTIONS = [3, None, 4, 0, None, 5, 1, None, None, 2]
 CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     "ActionHistory": (
-        lambda: history.ActionHistory(brain=data_sets.TABLE, prompt="{actions:2}"),
+        lambda: action_history.ActionHistory(brain=data_sets.TABLE, prompt="{actions:2}"),
         _ticks(action=[None, 1, 2, None, 0]),
     ),
     "ActionParser": (
