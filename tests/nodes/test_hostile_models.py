@@ -210,8 +210,8 @@ def test_the_verdict_on_another_model_is_not_taken_for_its_own(
 
 
 def test_the_shipped_models_are_known_by_their_hash() -> None:
-    shipped = (bundled_dir("models") / "vlm").glob("*.safetensors")
-    assert {hash_file(file) for file in shipped} == OURS
+    files = (bundled_dir("models") / "vlm").glob("*.safetensors")
+    assert {hash_file(file) for file in files} == OURS
 
 
 def test_a_model_of_ours_is_not_tried_out() -> None:

@@ -107,9 +107,9 @@ def main(arguments: argparse.Namespace) -> int:
 
     Raises MinibrainsError for an unknown name.
     """
-    shipped = [*MAKERS, *FROM_WORKFLOWS]
-    known = [*shipped, *LARGE]
-    names = [present_name(name) for name in arguments.names or shipped]
+    usual = [*MAKERS, *FROM_WORKFLOWS]
+    known = [*usual, *LARGE]
+    names = [present_name(name) for name in arguments.names or usual]
     for name in names:
         if name in TRAINED:
             raise MinibrainsError(f"{name} is trained for a while; {TRAINED[name]} says how")
