@@ -18,7 +18,7 @@ from nodes.learning.asked_brains import Answers, load_asked
 from nodes.learning.data_set import DataSet
 from nodes.learning.episode_file import read_samples
 
-_NICENESS: Final = 5
+_NICENESS: Final = 2
 """Games that are being played come first."""
 _SHUTDOWN_TIMEOUT: Final = 2.0
 

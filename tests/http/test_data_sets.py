@@ -184,7 +184,7 @@ def test_what_is_held_back_is_not_shown(server: Server, home: Path) -> None:
     server.talk(talk)
 
 
-_LOADING = 100.0
+_LOADING = 250.0
 """Seconds in which a process has started, and loaded a model, on a busy machine."""
 
 
@@ -226,7 +226,7 @@ def test_a_policy_is_asked_and_its_errors_are_found(server: Server, home: Path) 
         again = await client.get("/data/fights")
         assert (again["asked"], again["agreed"]) == (80, found["agreed"] + 1)
 
-    server.talk(talk, timeout=120)
+    server.talk(talk, timeout=300)
 
 
 @pytest.mark.slow
@@ -243,7 +243,7 @@ def test_a_model_is_asked_a_question_about_one_episode(server: Server, home: Pat
         assert all(each["answer"] in (0, 1, 2) for each in found["samples"])
         assert (await client.get("/data/fights"))["asked"] == 40
 
-    server.talk(talk, timeout=120)
+    server.talk(talk, timeout=300)
 
 
 @pytest.mark.slow
@@ -275,4 +275,4 @@ def test_asking_ends_with_a_sentence_or_when_it_is_stopped(server: Server, home:
             assert ended["state"] == "stopped"
         assert (await client.get("/data/fights/asking"))["state"] == "stopped"
 
-    server.talk(talk, timeout=120)
+    server.talk(talk, timeout=300)
