@@ -67,7 +67,7 @@ def files(request: pytest.FixtureRequest, brains: dict[str, dict[str, Path]]) ->
     return brains[request.param]
 
 
-def open_nodes(files: dict[str, Path]) -> dict[str, Any]:
+def nodes_of(files: dict[str, Path]) -> dict[str, Any]:
     """Return the nodes of a network, ready to compute over batches."""
     nodes: dict[str, Any] = {}
     for name, cls in CLASSES.items():
@@ -90,7 +90,7 @@ def seen(count: int, seed: int = 0) -> dict[str, torch.Tensor]:
 
 
 def test_the_parts_have_the_shapes_of_the_plan(files: dict[str, Path]) -> None:
-    nodes, shown = open_nodes(files), seen(2)
+    nodes, shown = nodes_of(files), seen(2)
     width = nodes["groups"].brain.width
     features = nodes["encoder"].forward(shown["stack/frames"])
     assert features.shape == (2, 512)
@@ -110,7 +110,7 @@ def test_the_parts_have_the_shapes_of_the_plan(files: dict[str, Path]) -> None:
 
 
 def test_the_full_network_has_the_widths_of_the_plan(brains: dict[str, dict[str, Path]]) -> None:
-    nodes = open_nodes(brains["full"])
+    nodes = nodes_of(brains["full"])
     assert [nodes[name].brain.heads for name in ("groups", "times")] == [8, 8]
     tensors = {name: node.brain.tensors for name, node in nodes.items()}
     assert tensors["groups"]["query"].shape == (256,)
@@ -131,7 +131,7 @@ def test_the_slim_brains_are_small_and_the_full_ones_are_not_shipped(
 
 
 def test_an_attention_is_that_of_torch(files: dict[str, Path]) -> None:
-    node = open_nodes(files)["times"]
+    node = nodes_of(files)["times"]
     width, columns = node.brain.width, node.brain.columns
     torchs = torch.nn.MultiheadAttention(
         width, node.brain.heads, kdim=columns, vdim=columns, batch_first=True
@@ -155,7 +155,7 @@ def test_an_attention_is_that_of_torch(files: dict[str, Path]) -> None:
 
 def test_a_group_is_attended_by_itself(brains: dict[str, dict[str, Path]]) -> None:
     """The rows of a group change its own columns, and no others."""
-    node = open_nodes(brains["slim"])["groups"]
+    node = nodes_of(brains["slim"])["groups"]
     width = node.brain.width
     table = torch.rand(1, 8, 545)
     other = table.clone()
@@ -219,7 +219,7 @@ def test_one_part_learns_while_the_others_keep_their_brains(learner: str) -> Non
 
 
 def test_units_are_left_out_only_in_training(brains: dict[str, dict[str, Path]]) -> None:
-    head = open_nodes(brains["slim"])["head"]
+    head = nodes_of(brains["slim"])["head"]
     features = torch.ones(1, head.brain.numbers)
     assert torch.equal(head.forward(features), head.forward(features))
     head.module.train()
@@ -297,7 +297,7 @@ def test_the_history_has_the_last_decisions_side_by_side_and_begins_anew() -> No
 
 
 def test_the_order_of_decisions_matters(brains: dict[str, dict[str, Path]]) -> None:
-    nodes = open_nodes(brains["slim"])
+    nodes = nodes_of(brains["slim"])
     groups, times = nodes["groups"], nodes["times"]
     rows = torch.rand(1, 8, 545)
     with torch.no_grad():

@@ -107,9 +107,9 @@ def main(arguments: argparse.Namespace) -> int:
 
     Raises MinibrainsError for an unknown name.
     """
-    usual = [*MAKERS, *FROM_WORKFLOWS]
-    known = [*usual, *LARGE]
-    names = [present_name(name) for name in arguments.names or usual]
+    in_models = [*MAKERS, *FROM_WORKFLOWS]
+    known = [*in_models, *LARGE]
+    names = [present_name(name) for name in arguments.names or in_models]
     for name in names:
         if name in TRAINED:
             raise MinibrainsError(f"{name} is trained for a while; {TRAINED[name]} says how")
