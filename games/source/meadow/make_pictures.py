@@ -21,10 +21,39 @@ SHOWN_AREAS: Mapping[str, tuple[str, str, str, str]] = {
 
 
 def main(world: str) -> None:
-    """Write WORLD.png beside the game: the title, a question, four areas by day and by night, a
-    battle, the quests, the ending, in rows of three.
-    """
+    """Write WORLD.png beside the game, with pictures in rows of three."""
     maker = Maker(world)
+    if world == "maze":
+        shots = _mazes(maker)
+    else:
+        shots = _tour(maker, world)
+    rows: list[np.ndarray] = []
+    for start in range(0, len(shots), COLUMNS):
+        rows.append(np.concatenate(shots[start : start + COLUMNS], axis=1))
+    picture = Image.fromarray(np.concatenate(rows, axis=0))
+    picture.quantize(128).save(maker.folder / f"{world}.png", optimize=True)
+
+
+def _mazes(maker: Maker) -> list[np.ndarray]:
+    """Return the garden, and the mazes of two seeds, each u8 [160, 240, 3]."""
+    cartridge = maker.cartridge
+    shots: list[np.ndarray] = []
+    for seed in (1, 2):
+        maker.begin(seed)
+        cartridge.step(frames=60)
+        if not shots:
+            shots.append(cartridge.screen())
+        while maker.areas[cartridge.get("area")] != "maze":
+            maker.play()
+        cartridge.step(frames=60)
+        shots.append(cartridge.screen())
+    return shots
+
+
+def _tour(maker: Maker, world: str) -> list[np.ndarray]:
+    """Return the title, a question, four areas by day and by night, a battle, the quests, the
+    ending, each u8 [160, 240, 3].
+    """
     first, second, third, by_night = SHOWN_AREAS[world]
     cartridge = maker.cartridge
     cartridge.emulator.set_state(cartridge.title)
@@ -52,11 +81,7 @@ def main(world: str) -> None:
     while cartridge.get("mode") != WALK:
         maker.play()
     shots += [_quests(maker), _ending(maker)]
-    rows: list[np.ndarray] = []
-    for start in range(0, len(shots), COLUMNS):
-        rows.append(np.concatenate(shots[start : start + COLUMNS], axis=1))
-    picture = Image.fromarray(np.concatenate(rows, axis=0))
-    picture.quantize(128).save(maker.folder / f"{world}.png", optimize=True)
+    return shots
 
 
 def _quests(maker: Maker) -> np.ndarray:
