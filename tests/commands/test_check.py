@@ -71,7 +71,8 @@ def test_a_button_that_the_console_lacks_is_refused(
     )
 
 
-HERE = "There are ROMs of Empty, Duel-Genesis, Meadow-GbAdvance, Pad-GbAdvance, "
+HERE = "There are ROMs of Empty, Duel-Genesis, Meadow-GbAdvance, "
+HERE += "MeadowMaze-GbAdvance, MeadowNorth-GbAdvance, Pad-GbAdvance, "
 IMPORT = ". Import your own with: python -m server roms import PATH"
 
 

@@ -55,7 +55,7 @@ def test_the_codebook_of_duel_is_learned_from_what_is_to_be_seen() -> None:
 
 def test_the_codebook_of_meadow_tells_where_the_hero_can_walk() -> None:
     codebook = meadow_tiles.learn(["Game1.Step0.Home"], seed=0)
-    shares = meadow_tiles.measure(codebook, ["Game2.Step0.Home"], seed=1)
+    shares = meadow_tiles.measure(codebook, meadow_tiles.GAME, ["Game2.Step0.Home"], seed=1)
     assert shares["known"] > 0.95
     assert shares["walkable_right"] > 0.95
     assert shares["walkable_right_of_known"] > 0.99

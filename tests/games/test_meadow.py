@@ -8,7 +8,6 @@ import json
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,12 +16,8 @@ from games.source.meadow import FOLDER
 from games.source.meadow.calibrate import RULES, play_game
 from games.source.meadow.cartridge import (
     BATTLE,
-    COLUMNS,
-    CUTSCENE,
     DIALOGUE,
-    DIRECTIONS,
     MENU,
-    ROWS,
     TITLE,
     WALK,
     Cartridge,
@@ -30,112 +25,28 @@ from games.source.meadow.cartridge import (
 from games.source.meadow.make_published import read_table
 from games.source.meadow.make_world import (
     QUEST_TYPES,
-    SIDES,
     WorldError,
     WorldMap,
     broken_text,
-    read_map,
     source,
 )
-from minibrains import Episode
 from minibrains.files import bundled_dir
-from nodes.exploring.walking import WalkScript, WalkTo
+from tests.support.played_world import PRESSED, PlayedWorld
 
 SOURCE = bundled_dir("games") / "source/meadow"
 WORLD = WorldMap(SOURCE / "worlds/meadow")
-SIDE_QUESTS: dict[str, int] = {}
-"""The steps of each side quest."""
-for _name, _quest in list(WORLD.settings["quests"].items())[1:]:
-    SIDE_QUESTS[_name] = len(_quest["steps"])
-PRESSED = ("UP", "DOWN", "LEFT", "RIGHT", "A", "B", "START", "SELECT")
-MOVES = {"DOWN": (0, 1), "UP": (0, -1), "LEFT": (-1, 0), "RIGHT": (1, 0)}
-NOWHERE = 255
 
 
 @pytest.fixture(scope="module")
-def cartridge() -> Iterator[Cartridge]:
-    cartridge = Cartridge()
-    yield cartridge
-    del cartridge.emulator, cartridge.data
+def world() -> Iterator[PlayedWorld]:
+    world = PlayedWorld("meadow")
+    yield world
+    world.close()
 
 
-def walker(side_quests: bool) -> WalkTo:
-    brain = WalkScript.load(bundled_dir("models") / "walk_script/meadow.safetensors")
-    node = WalkTo(brain=brain, side_quests=side_quests)
-    node.reset(Episode(0, 0))
-    return node
-
-
-def complete(cartridge: Cartridge, seed: int, side_quests: bool) -> dict[str, int]:
-    """Let the teacher play from the title; the variables at the end."""
-    cartridge.emulator.set_state(cartridge.title)
-    cartridge.step()
-    cartridge.set("seed", seed)
-    node = walker(side_quests)
-    for _ in range(60_000):
-        now = cartridge.variables()
-        if now["won"] or now["lost"]:
-            return now
-        cartridge.step(*node.tick(now))
-    raise AssertionError(f"seed {seed}: the main quest was not completed: {now['step']} steps")
-
-
-def to_area(cartridge: Cartridge, name: str) -> None:
-    """Bring the hero into an area through doors and over edges, with every flag set and everything
-    carried.
-    """
-    ways: dict[str, list[str]] = {"home": []}
-    queue = ["home"]
-    for here in queue:
-        area = WORLD.areas[WORLD.area_names.index(here)]
-        beyond = [door["to"] for door in area.get("doors", [])]
-        beyond += [area[side] for side in SIDES if side in area]
-        for there in beyond:
-            if there not in ways:
-                ways[there] = [*ways[here], there]
-                queue.append(there)
-    cartridge.begin(seed=1)
-    for there in ways[name]:
-        for item in WORLD.items:
-            cartridge.set(f"item_{item}", 1)
-        cartridge.set("flags", (1 << len(WORLD.flags)) - 1)
-        cross(cartridge, there)
-
-
-def cross(cartridge: Cartridge, there: str) -> None:
-    """Stand where a step leads into the next area, and take it."""
-    number = cartridge.get("area")
-    x, y, direction = way_to(WORLD.areas[number], there)
-    cartridge.set("x", x)
-    cartridge.set("y", y)
-    for _ in range(40):
-        if cartridge.get("area") != number:
-            break
-        cartridge.step(direction)
-    cartridge.step(frames=10)
-    assert WORLD.area_names[cartridge.get("area")] == there
-
-
-def way_to(area: dict[str, Any], there: str) -> tuple[int, int, str]:
-    """Return a free tile and the direction of a step from it that leads to another area."""
-    rows = read_map("", area, WORLD.terrain)
-    free: set[tuple[int, int]] = set()
-    for y, row in enumerate(rows):
-        for x, character in enumerate(row):
-            if not WORLD.terrain[character].get("solid"):
-                free.add((x, y))
-    targets = {tuple(door["at"]) for door in area.get("doors", []) if door["to"] == there}
-    for side, facing in SIDES.items():
-        if area.get(side) == there:
-            dx, dy = MOVES[facing.upper()]
-            targets |= {(x + dx, y + dy) for x, y in free} - {
-                (x, y) for x in range(COLUMNS) for y in range(ROWS)
-            }
-    for x, y in sorted(free - targets):
-        for direction, (dx, dy) in MOVES.items():
-            if (x + dx, y + dy) in targets:
-                return x, y, direction
-    raise AssertionError(f"no way leads to {there}")
+@pytest.fixture(scope="module")
+def cartridge(world: PlayedWorld) -> Cartridge:
+    return world.cartridge
 
 
 # ---- what it publishes ----
@@ -270,11 +181,11 @@ def talk_to(cartridge: Cartridge, name: str) -> str:
     return text
 
 
-def test_each_side_quest_counts_its_steps(cartridge: Cartridge) -> None:
+def test_each_side_quest_counts_its_steps(world: PlayedWorld, cartridge: Cartridge) -> None:
     assert {quest["type"] for quest in WORLD.quests[1:]} == set(QUEST_TYPES)
     cartridge.begin(seed=1)
     for name, quest in WORLD.settings["quests"].items():
-        variable = f"side_{name}" if name in SIDE_QUESTS else "step"
+        variable = f"side_{name}" if name in world.side_quests else "step"
         done = 0
         for number, step in enumerate(quest["steps"], start=1):
             done |= flags(step["flag"])
@@ -286,8 +197,10 @@ def test_each_side_quest_counts_its_steps(cartridge: Cartridge) -> None:
         assert cartridge.get(variable) == 0, "steps count in their order"
 
 
-def test_the_race_is_won_only_while_the_time_lasts(cartridge: Cartridge) -> None:
-    to_area(cartridge, "river")
+def test_the_race_is_won_only_while_the_time_lasts(
+    world: PlayedWorld, cartridge: Cartridge
+) -> None:
+    world.to_area("river")
     began = flags("began_race")
     cartridge.set("flags", began)
     cartridge.set("timer", 30)
@@ -302,8 +215,10 @@ def test_the_race_is_won_only_while_the_time_lasts(cartridge: Cartridge) -> None
     assert (cartridge.get("timer"), cartridge.get("side_race")) == (0, 2)
 
 
-def test_the_map_is_drawn_when_every_area_was_entered(cartridge: Cartridge) -> None:
-    to_area(cartridge, "shop")
+def test_the_map_is_drawn_when_every_area_was_entered(
+    world: PlayedWorld, cartridge: Cartridge
+) -> None:
+    world.to_area("shop")
     cartridge.set("flags", flags("promised_map"))
     everywhere = (1 << len(WORLD.areas)) - 1
     cartridge.set("areas_seen", everywhere & ~2)
@@ -314,8 +229,10 @@ def test_the_map_is_drawn_when_every_area_was_entered(cartridge: Cartridge) -> N
     assert cartridge.get("side_map") == 2
 
 
-def test_who_falls_wakes_up_at_home_with_half_the_money(cartridge: Cartridge) -> None:
-    to_area(cartridge, "field")
+def test_who_falls_wakes_up_at_home_with_half_the_money(
+    world: PlayedWorld, cartridge: Cartridge
+) -> None:
+    world.to_area("field")
     cartridge.set("hp", 1)
     cartridge.set("money", 31)
     for number in range(4):
@@ -331,114 +248,29 @@ def test_who_falls_wakes_up_at_home_with_half_the_money(cartridge: Cartridge) ->
 
 
 @pytest.mark.parametrize("name", WORLD.area_names)
-def test_the_collision_map_is_what_the_hero_can_walk_on(name: str, cartridge: Cartridge) -> None:
-    to_area(cartridge, name)
-    for number in range(4):
-        cartridge.set(f"creature_kind_{number:02}", 0)
-    cartridge.step(frames=70)
-    area = cartridge.get("area")
-    walls = cartridge.walls()
-    beyond = [cartridge.get(f"edge_area_{number:02}") for number in range(len(DIRECTIONS))]
-    start = cartridge.emulator.get_state()
-    tried = 0
-    for y in range(ROWS):
-        for x in range(COLUMNS):
-            if walls[y] >> x & 1:
-                continue
-            for number, (direction, (dx, dy)) in enumerate(MOVES.items()):
-                cartridge.emulator.set_state(start)
-                cartridge.hold(direction)
-                cartridge.set("x", x)
-                cartridge.set("y", y)
-                cartridge.emulator.step()
-                there = (x + dx, y + dy)
-                if 0 <= there[0] < COLUMNS and 0 <= there[1] < ROWS:
-                    is_free = not walls[there[1]] >> there[0] & 1
-                    assert cartridge.get("area") == area
-                    moved = (cartridge.get("x"), cartridge.get("y")) == there
-                    assert moved == is_free, f"{name}: from {x}, {y} to the {direction}"
-                else:
-                    expected = area if beyond[number] == NOWHERE else beyond[number]
-                    assert cartridge.get("area") == expected
-                tried += 1
-    cartridge.hold()
-    assert tried > 100
+def test_the_collision_map_is_what_the_hero_can_walk_on(name: str, world: PlayedWorld) -> None:
+    world.check_collision_map(name)
 
 
 @pytest.mark.parametrize("name", WORLD.area_names)
-def test_everybody_and_everything_is_where_it_is_published(name: str, cartridge: Cartridge) -> None:
-    to_area(cartridge, name)
-    cartridge.set("flags", 0)
-    for item in WORLD.items:
-        cartridge.set(f"item_{item}", 0)
-    # coming back finds everything as at the beginning of a game
-    cartridge.set("mode", WALK)
-    walls = cartridge.walls()
-    for slot in range(8):
-        if cartridge.get(f"thing_id_{slot:02}"):
-            x, y = cartridge.get(f"thing_x_{slot:02}"), cartridge.get(f"thing_y_{slot:02}")
-            number = cartridge.get(f"thing_id_{slot:02}") - 1
-            thing = next(
-                thing
-                for thing in WORLD.areas[cartridge.get("area")]["things"]
-                if thing["id"] == WORLD.things[number]
-            )
-            assert [x, y] == thing["at"]
-            assert walls[y] >> x & 1
+def test_everybody_and_everything_is_where_it_is_published(name: str, world: PlayedWorld) -> None:
+    world.check_things(name)
 
 
 # ---- whole games ----
 
 
-def check_sane(now: dict[str, int]) -> None:
-    """Every variable of a game in play has a value that the README names."""
-    assert now["mode"] <= CUTSCENE
-    assert now["area"] < len(WORLD.area_names)
-    assert now["x"] < COLUMNS
-    assert now["y"] < ROWS
-    assert now["facing"] < len(DIRECTIONS)
-    assert 0 < now["hp"] <= now["max_hp"] == 20
-    assert now["clock"] < 24 * 60
-    assert 1 <= now["day"] <= 60
-    assert now["step"] <= 6
-    for name, steps in SIDE_QUESTS.items():
-        assert now[f"side_{name}"] <= steps
-    assert now["timer"] <= 480
-    assert now["choices"] <= max(len(WORLD.items), len(WORLD.quests))
-    assert now["choice"] < max(1, now["choices"])
-    assert now["enemy"] <= len(WORLD.creatures)
-    assert (now["enemy"] > 0) == (now["mode"] == BATTLE)
-    assert not now["flags"] >> len(WORLD.flags)
-    assert not now[f"wall_{now['y']:02}"] >> now["x"] & 1
-
-
-def play_at_random(cartridge: Cartridge, frames: int, seed: int) -> set[int]:
-    """Press at random, and check all variables every second; return the modes that were seen."""
-    rng = np.random.default_rng(seed)
-    modes = set()
-    for second in range(frames // 60):
-        for _ in range(10):
-            pad = [name for name in PRESSED if rng.random() < 0.25]
-            cartridge.step(*pad, frames=6)
-        now = cartridge.variables()
-        if now["mode"] == TITLE:
-            assert second > 10, "it does not leave the title"
-            cartridge.press("START")
-            continue
-        check_sane(now)
-        modes.add(now["mode"])
-    return modes
-
-
-def test_random_play_keeps_every_variable_sane(cartridge: Cartridge) -> None:
-    cartridge.begin(seed=2, text_speed=0)
-    assert {WALK, DIALOGUE, MENU} <= play_at_random(cartridge, 12_000, seed=11)
+def test_random_play_keeps_every_variable_sane(world: PlayedWorld) -> None:
+    world.cartridge.begin(seed=2, text_speed=0)
+    assert {WALK, DIALOGUE, MENU} <= world.play_at_random(12_000, seed=11)
 
 
 @pytest.mark.soak
-def test_random_play_for_long_keeps_every_variable_sane(cartridge: Cartridge) -> None:
+def test_random_play_for_long_keeps_every_variable_sane(
+    world: PlayedWorld, cartridge: Cartridge
+) -> None:
     cartridge.begin(seed=3, text_speed=0)
-    assert {WALK, DIALOGUE, MENU, BATTLE} <= play_at_random(cartridge, 1_000_000, seed=12)
+    assert {WALK, DIALOGUE, MENU, BATTLE} <= world.play_at_random(1_000_000, seed=12)
     frame, place = cartridge.get("frame"), (cartridge.get("x"), cartridge.get("y"))
     for button in ("B", "A", "DOWN", "RIGHT", "UP", "LEFT") * 60:
         cartridge.step(button, frames=9)
@@ -450,11 +282,11 @@ def test_random_play_for_long_keeps_every_variable_sane(cartridge: Cartridge) ->
 @pytest.mark.slow
 @pytest.mark.parametrize(("seed", "side_quests"), [(1, False), (5, True)])
 def test_the_teacher_completes_the_quests_from_the_title(
-    seed: int, side_quests: bool, cartridge: Cartridge
+    seed: int, side_quests: bool, world: PlayedWorld
 ) -> None:
-    now = complete(cartridge, seed, side_quests)
+    now = world.complete(seed, side_quests)
     assert (now["won"], now["lost"], now["step"]) == (1, 0, 6)
-    for name, steps in SIDE_QUESTS.items():
+    for name, steps in world.side_quests.items():
         assert now[f"side_{name}"] == (steps if side_quests else 0)
 
 
@@ -472,8 +304,8 @@ def test_the_teacher_completes_the_quests_from_the_title(
 def test_the_simple_players_find_their_way_out_of_the_house(
     name: str, cartridge: Cartridge
 ) -> None:
-    assert play_game(cartridge, RULES[name](1), seed=1, frames=1500).areas > 1
-    assert play_game(cartridge, RULES["nothing"](1), seed=1, frames=100).areas == 1
+    assert play_game(cartridge, WORLD, RULES[name](1), seed=1, frames=1500).areas > 1
+    assert play_game(cartridge, WORLD, RULES["nothing"](1), seed=1, frames=100).areas == 1
 
 
 # ---- its sources ----
@@ -497,6 +329,7 @@ def test_a_text_is_broken_into_lines_and_pages() -> None:
         ("TT....,......", "TT...,......", "the map has 18 rows"),
         ('"say The spring', '"sing The spring', "is no statement"),
         ('east = "field"', "", "the east edge is open"),
+        ('name = "The stranger"', 'name = "The stranger in grey"', "is longer than 16"),
     ],
 )
 def test_a_mistake_in_a_world_is_told(
@@ -504,12 +337,14 @@ def test_a_mistake_in_a_world_is_told(
 ) -> None:
     folder = SOURCE / "worlds/meadow"
     (tmp_path / "areas").mkdir()
+    changed: list[str] = []
     for path in (*folder.glob("*.toml"), *folder.glob("areas/*.toml")):
         text = path.read_text()
-        if path.name == "village.toml":
-            assert before in text
+        if path.name in ("village.toml", "world.toml") and before in text:
+            changed.append(path.name)
             text = text.replace(before, after, 1)
         (tmp_path / path.relative_to(folder)).write_text(text)
+    assert len(changed) == 1
     with pytest.raises(WorldError, match=sentence):
         source(WorldMap(tmp_path))
 

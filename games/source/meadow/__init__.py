@@ -8,6 +8,7 @@ from minibrains.files import bundled_dir
 FOLDERS = {
     "meadow": bundled_dir("games") / "Meadow-GbAdvance",
     "north": bundled_dir("games") / "MeadowNorth-GbAdvance",
+    "maze": bundled_dir("games") / "MeadowMaze-GbAdvance",
 }
 """For each world ROM, data and save states, as stable-retro reads them."""
 

@@ -1,10 +1,11 @@
-"""Measure how far players come who know nothing of Meadow's quests.
+"""Measure how far players come who know nothing of a world's quests.
 
     python -m games.source.meadow.calibrate
 
 prints the table of the README. Each game lasts 36 000 frames, ten minutes at 60 frames a second,
 and has a seed of its own. A search draws blind loops, plays each for 3 600 frames, and measures
-those that came farthest like the other players. `--only` selects rows by a part of their names.
+those that came farthest like the other players. `--only` selects rows by a part of their names,
+`--world` another world than the first.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from games.source.meadow import FOLDERS
 from games.source.meadow.cartridge import Cartridge
 from games.source.meadow.make_world import WORLDS, WorldMap
 from games.source.meadow.players import (
@@ -32,8 +34,6 @@ SEARCH_FRAMES = 3_600
 BEST_LOOPS = 3
 BLIND_LOOP = "blind loop"
 FIRST_SEED = 1000
-WORLD = WorldMap(WORLDS / "meadow")
-MAIN_STEPS = len(WORLD.quests[0]["steps"])
 
 
 class Outcome(NamedTuple):
@@ -65,8 +65,10 @@ RULES: Mapping[str, Callable[[int], Player]] = {
 """The players by name, made from a seed."""
 
 
-def play_game(cartridge: Cartridge, player: Player, seed: int, frames: int) -> Outcome:
-    """Play a game from its beginning, or until it is won or lost."""
+def play_game(
+    cartridge: Cartridge, world: WorldMap, player: Player, seed: int, frames: int
+) -> Outcome:
+    """Play a game of a world from its beginning, or until it is won or lost."""
     cartridge.begin(seed)
     begun = cartridge.get("frame")
     while cartridge.get("frame") - begun < frames:
@@ -74,27 +76,28 @@ def play_game(cartridge: Cartridge, player: Player, seed: int, frames: int) -> O
         if cartridge.get("won") or cartridge.get("lost"):
             break
     sides = 0
-    _, *side_quests = WORLD.settings["quests"].items()
+    _, *side_quests = world.settings["quests"].items()
     for name, quest in side_quests:
         sides += cartridge.get(f"side_{name}") == len(quest["steps"])
     areas = cartridge.get("areas_seen").bit_count()
     return Outcome(cartridge.get("step"), areas, sides, cartridge.get("deaths"))
 
 
-def best_loops(cartridge: Cartridge, count: int) -> list[int]:
+def best_loops(cartridge: Cartridge, world: WorldMap, count: int) -> list[int]:
     """Draw blind loops, and return the seeds of those that came farthest."""
     found: list[tuple[Outcome, int]] = []
     for seed in range(count):
-        found.append((play_game(cartridge, BlindLoop(seed), 1, SEARCH_FRAMES), seed))
+        outcome = play_game(cartridge, world, BlindLoop(seed), 1, SEARCH_FRAMES)
+        found.append((outcome, seed))
     return [seed for _, seed in sorted(found)[-BEST_LOOPS:]]
 
 
-def row(name: str, outcomes: Sequence[Outcome]) -> str:
+def row(name: str, world: WorldMap, outcomes: Sequence[Outcome]) -> str:
     """Return a row of the README's table."""
-    games, all_areas = len(outcomes), len(WORLD.areas)
+    games, all_areas = len(outcomes), len(world.areas)
     most = max(outcome.step for outcome in outcomes)
     count = sum(outcome.step == most for outcome in outcomes)
-    complete = sum(outcome.step == MAIN_STEPS for outcome in outcomes)
+    complete = sum(outcome.step == len(world.quests[0]["steps"]) for outcome in outcomes)
     _, high = wilson(complete, games)
     areas = [outcome.areas for outcome in outcomes]
     mean_share, most_share = sum(areas) / games / all_areas, max(areas) / all_areas
@@ -114,19 +117,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--games", type=int, default=300, help="games a row")
     parser.add_argument("--loops", type=int, default=2000, help="blind loops that are drawn")
     parser.add_argument("--only", default="", help="a part of the names of the rows")
+    parser.add_argument("--world", default="meadow", choices=FOLDERS)
     options = parser.parse_args(arguments)
-    cartridge = Cartridge()
+    world = WorldMap(WORLDS / options.world)
+    cartridge = Cartridge(FOLDERS[options.world])
     players = dict(RULES)
     if options.only in BLIND_LOOP:
-        for seed in best_loops(cartridge, options.loops):
+        for seed in best_loops(cartridge, world, options.loops):
             players[f"{BLIND_LOOP} {seed}"] = partial(_loop, seed)
     for name, make in players.items():
         if options.only not in name:
             continue
         outcomes: list[Outcome] = []
         for seed in range(FIRST_SEED, FIRST_SEED + options.games):
-            outcomes.append(play_game(cartridge, make(seed), seed, FRAMES))
-        print(row(name, outcomes), flush=True)
+            outcomes.append(play_game(cartridge, world, make(seed), seed, FRAMES))
+        print(row(name, world, outcomes), flush=True)
 
 
 def _loop(loop: int, _seed: int) -> BlindLoop:

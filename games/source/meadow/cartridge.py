@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from games.source.meadow import FOLDER
+from nodes.exploring.walking import WalkScript
 
 TITLE, WALK, DIALOGUE, MENU, BATTLE, CUTSCENE = range(6)
 BOOT_FRAMES = 30
@@ -23,6 +24,8 @@ class Cartridge:
     def __init__(self, folder: Path = FOLDER) -> None:
         import stable_retro
 
+        self.script = WalkScript(**json.loads((folder / "walk.json").read_text()))
+        """The names of areas and things in the order of their numbers, and the teacher's goals."""
         self.data = stable_retro.data.GameData()
         self.emulator = stable_retro.RetroEmulator(str(folder / "rom.gba"))
         self.emulator.configure_data(self.data)
@@ -74,6 +77,8 @@ class Cartridge:
         for name, value in {"text_speed": 1, **settings, "seed": seed, "start": 1}.items():
             self.set(name, value)
         self.emulator.step()
+        while self.get("mode") == TITLE:  # a maze takes some frames to dig
+            self.emulator.step()
 
     def text(self) -> str:
         """Return the text on the screen, in one line."""

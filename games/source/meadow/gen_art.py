@@ -2,11 +2,10 @@
 BUILD.
 
 The world's art.toml names its people, things and creatures, and may change colours; its
-terrain.toml names the tiles. The pictures are our own. Tiles are functions of a pixel's place, sprites are drawn with letters,
-and everything is
-computed with plain integers, so that the bytes depend on no library. A tile of the map may look
-different beside its
-own kind: such a tile has a picture for each of the 16 sets of neighbours that are of another kind.
+terrain.toml names the tiles. The pictures are our own. Tiles are functions of a pixel's place,
+sprites are drawn with letters, and everything is computed with plain integers, so that the bytes
+depend on no library. A tile of the map may look different beside its own kind: such a tile has a
+picture for each of the 16 sets of neighbours that are of another kind.
 """
 
 from __future__ import annotations
@@ -537,6 +536,8 @@ THINGS: dict[str, str] = {
         ..KgK... ..KgK... ..KgK... ..KgK... ..KgK... .KKgKK.. KnnnnnK. KKKKKKK.""",
     "statue": """..KKKK.. .KggggK. KggggggK KgKggKgK KggggggK .KgKKgK. ..KKKK.. .KggggK.
         KggggggK KgKggKgK KgKggKgK .KggggK. .KgKKgK. .KgKKgK. KggggggK KKKKKKKK""",
+    "key": """........ ........ ........ ........ ........ ........ ..KKKK.. .KyyyyK.
+        .KyKKyK. .KyyyyK. ..KyyK.. ...KyK.. ...KyKK. ...KyyK. ...KyKK. ...KKK..""",
     "wheel_iron": """........ ........ ........ ........ ..KKKK.. .KRRRRK. KRKRRKRK KRRKKRRK
         KRRKKRRK KRKRRKRK .KRRRRK. ..KKKK.. ...gK... ...gK... .KKgKKK. KKKKKKKK""",
     "shell": """........ ........ ........ ........ ........ ........ ........ ........
@@ -548,6 +549,9 @@ THINGS: dict[str, str] = {
 }  # fmt: skip
 for _lever, _color in (("lever_blue", "B"), ("lever_green", "G"), ("lever_white", "W")):
     THINGS[_lever] = THINGS["lever_red"].replace("R", _color)
+for _color_name, _color in (("red", "R"), ("blue", "B"), ("green", "G")):
+    THINGS[f"gate_{_color_name}"] = THINGS["gate"].replace("g", _color)
+    THINGS[f"key_{_color_name}"] = THINGS["key"].replace("y", _color)
 _WHEEL = THINGS["wheel_iron"]
 THINGS["wheel_iron"] = _WHEEL.replace("R", "g")
 for _wheel, _color in (("wheel_copper", "R"), ("wheel_silver", "W"), ("wheel_gold", "y")):
@@ -702,9 +706,7 @@ class Style:
         return {name: number for number, name in enumerate(names)}
 
 
-def _colors(
-    changed: Mapping[str, list[int]], palette: Mapping[str, Color]
-) -> dict[str, Color]:
+def _colors(changed: Mapping[str, list[int]], palette: Mapping[str, Color]) -> dict[str, Color]:
     """Return the changed colours of one palette."""
     found: dict[str, Color] = {}
     for name, (red, green, blue) in changed.items():

@@ -4,6 +4,7 @@
 #include "chance.h"
 #include "creature.h"
 #include "hero.h"
+#include "maze.h"
 #include "menu.h"
 #include "modes.h"
 #include "script.h"
@@ -99,6 +100,7 @@ static void new_game(void)
     minute_frames = 0;
     chance_start(game.seed);
     draw_secrets();
+    maze_draw();
     status_forget();
     enter_area(&start_place);
     game.mode = MODE_WALK;
@@ -163,6 +165,7 @@ int main(void)
 {
     WAIT_CONTROL = WAIT_3_1_PREFETCH;
     write_first_settings();
+    maze_draw();
     video_start();
     to_title();
     vsync_start();

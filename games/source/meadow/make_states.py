@@ -20,7 +20,7 @@ from games.source.meadow.cartridge import WALK, Cartridge
 from games.source.meadow.make_world import WORLDS
 from games.source.meadow.splits import SplitRule
 from minibrains import Episode
-from nodes.exploring.walking import WalkScript, WalkTo
+from nodes.exploring.walking import WalkTo
 
 WHOLE_GAMES = 4
 RANDOM_STATES = 24
@@ -37,9 +37,8 @@ class Maker:
         self.folder = FOLDERS[world]
         self.rule = SplitRule(WORLDS / world)
         self.cartridge = Cartridge(self.folder)
-        script = json.loads((self.folder / "walk.json").read_text())
-        self.teacher = WalkTo(brain=WalkScript(**script))
-        self.areas: list[str] = script["areas"]
+        self.teacher = WalkTo(brain=self.cartridge.script)
+        self.areas = self.cartridge.script.areas
         self.side_quests: list[str] = []
         for variable in self.cartridge.variables():
             if variable.startswith("side_"):

@@ -21,6 +21,8 @@ from games.source.meadow import gen_art
 COLUMNS, ROWS = 30, 18
 TEXT_COLUMNS, TEXT_ROWS = 28, 3
 OPTION_COLUMNS, MOST_OPTIONS = 12, 4
+QUEST_COLUMNS = 16
+"""The longest name that leaves a gap before the steps on the menu."""
 MOST_THINGS, MOST_CREATURES, MOST_DOORS, MOST_ITEMS, MOST_FLAGS = 8, 4, 4, 16, 64
 MOST_SIDE_QUESTS = 8
 QUEST_TYPES = ("main story", "side", "collection", "exploration", "skill")
@@ -66,6 +68,9 @@ class WorldMap:
         self.secrets = list(self.settings["secrets"])
         self.creatures = list(self.settings["creatures"])
         self.quests: list[dict[str, Any]] = list(self.settings["quests"].values())
+        self.maze: dict[str, Any] = self.settings.get("maze", {})
+        """What is placed at random, and what the maze is made of; empty in a world without one."""
+        self.maze_area: str = self.maze.get("area", "")
         self.style = gen_art.Style(folder)
         self.sprites = self.style.sprite_numbers()
         self.things: list[str] = []
@@ -79,6 +84,9 @@ class WorldMap:
             raise WorldError(f"expected at most {MOST_ITEMS} items and {MOST_FLAGS} flags")
         if len(self.quests) > 1 + MOST_SIDE_QUESTS:
             raise WorldError(f"expected at most {MOST_SIDE_QUESTS} quests besides the main one")
+        for quest in self.quests:
+            if len(quest["name"]) > QUEST_COLUMNS:
+                raise WorldError(f"the quest {quest['name']!r} is longer than {QUEST_COLUMNS}")
 
     # ---- names ----
 
@@ -410,10 +418,10 @@ def source(world: WorldMap) -> str:
         for kind, (count, most) in counts.items():
             if count > most:
                 raise WorldError(f"{name} has {count} {kind}; expected at most {most}")
-        arrays.append(
-            numbers("static const u16", f"cells_{name}", cells(name, rows, world))
-        )
-        arrays.append(numbers("static const u8", f"ground_{name}", solid))
+        if name != world.maze_area:
+            drawn_cells = cells(name, rows, world)
+            arrays.append(numbers("static const u16", f"cells_{name}", drawn_cells))
+            arrays.append(numbers("static const u8", f"ground_{name}", solid))
         first_door, first_thing, first_spawn = len(doors), len(things), len(spawns)
         for door in area.get("doors", []):
             x, y = door["at"]
@@ -499,7 +507,7 @@ def source(world: WorldMap) -> str:
     lines.append(numbers("const u8", "scripts", world.code))
     tables = {
         "const struct door doors": doors,
-        "const struct thing things": things,
+        "PLACED struct thing things": things,
         "const struct rule rules": rules,
         "const struct spawn spawns": spawns,
         "const struct area areas": areas,
@@ -575,7 +583,40 @@ def header(world: WorldMap) -> str:
     for name, value in counts.items():
         lines.append(f"#define {name} {value}")
     operations = ", ".join(f"OP_{name}" for name in OPERATIONS)
+    if world.maze:
+        lines += maze_header(world)
+    else:
+        lines.append("#define PLACED const")
     return "\n".join([*lines, f"enum {{ {operations} }};", "#endif", ""])
+
+
+def maze_header(world: WorldMap) -> list[str]:
+    """Return the part of world_data.h for maze.c. Raises WorldError for things that cannot be
+    placed.
+    """
+    maze = world.maze
+    doors = [world.number("thing", name, world.things) for name in maze["doors"]]
+    keys = [world.number("thing", name, world.things) for name in maze["keys"]]
+    for kind, found in (("doors", doors), ("keys", keys)):
+        if found != list(range(found[0], found[0] + len(doors))):
+            raise WorldError(f"the {kind} of the maze are {found}; expected one after the other")
+    # a wall whose sides are all alike has the number of the first of its 16 pictures
+    wall, *_ = cells(world.maze_area, [maze["wall"] * COLUMNS] * ROWS, world)
+    floor, *_ = cells(world.maze_area, [maze["floor"] * COLUMNS] * ROWS, world)
+    values = {
+        "MAZE_DOORS": len(doors),
+        "MAZE_FIRST_DOOR": doors[0],
+        "MAZE_FIRST_KEY": keys[0],
+        "MAZE_GOAL": world.number("thing", maze["goal"], world.things),
+        "MAZE_NOTE": world.number("thing", maze["note"], world.things),
+        "MAZE_WALL": wall,
+        "MAZE_FLOOR": floor,
+    }
+    lines = [f"#define {name} {value}" for name, value in values.items()]
+    lines.append("#define PLACED")
+    lines.append("extern u16 cells_maze[];")
+    lines.append("extern u8 ground_maze[];")
+    return lines
 
 
 def main(folder: Path, build: Path) -> None:

@@ -7,12 +7,10 @@ rule.
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
 from typing import Protocol
 
-from games.source.meadow import FOLDER
 from games.source.meadow.cartridge import (
     BATTLE,
     COLUMNS,
@@ -22,14 +20,12 @@ from games.source.meadow.cartridge import (
     WALK,
     Cartridge,
 )
-from nodes.exploring.walking import STEPS, Position, WalkScript, WorldState, find_path
+from nodes.exploring.walking import STEPS, Position, WorldState, find_path
 
 BUTTONS = ("UP", "DOWN", "LEFT", "RIGHT", "A", "B", "START", "SELECT")
 STEP_FRAMES = 9
 """Frames from the beginning of a step until the next one can begin."""
 TAP_FRAMES = 2
-SCRIPT = WalkScript(**json.loads((FOLDER / "walk.json").read_text()))
-"""The names of areas and things, which the rules need to read the variables."""
 
 
 class Player(Protocol):
@@ -189,12 +185,12 @@ class Explorer(Rule):
         """The areas beyond this one, those that it has entered least often first."""
 
     def walk(self, cartridge: Cartridge) -> None:
-        world = WorldState(cartridge.variables(), SCRIPT)
+        world = WorldState(cartridge.variables(), cartridge.script)
         if world.area != self.area:
             self.area = world.area
             self.entered[world.area] += 1
             self.steps = 0
-            self.beyond = list(SCRIPT.ways[world.area])
+            self.beyond = list(cartridge.script.ways[world.area])
             self.random.shuffle(self.beyond)
             self.beyond.sort(key=self.entered.__getitem__)
         self.steps += 1

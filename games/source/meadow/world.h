@@ -41,7 +41,7 @@ struct place { u8 area, x, y, facing; };
 
 extern const u8 conditions[], scripts[];
 extern const struct door doors[];
-extern const struct thing things[];
+extern PLACED struct thing things[]; /* constant, unless a maze places them */
 extern const struct rule rules[];
 extern const struct spawn spawns[];
 extern const struct area areas[];

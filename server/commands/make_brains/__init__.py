@@ -73,7 +73,9 @@ MAKERS: Mapping[str, Callable[[], MadeBrain]] = {
     "vector_policy/fight-untrained.safetensors": policies.fight_untrained,
     "vector_memory/duel-untrained.safetensors": policies.duel_memory_untrained,
     "vlm/sf2-untrained.safetensors": language.untrained_vlm,
+    "walk_script/maze.safetensors": exploring.maze_walk,
     "walk_script/meadow.safetensors": exploring.meadow_walk,
+    "walk_script/north.safetensors": exploring.north_walk,
 }
 """File in models/ -> the function that makes it."""
 

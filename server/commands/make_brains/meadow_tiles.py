@@ -62,8 +62,8 @@ def meadow() -> MadeBrain:
     refuse_held_back(game, training, (), ["make-brains"])
     codebook = learn(training, seed=0)
     metrics = {
-        "training": measure(codebook, training, seed=1),
-        "validation": measure(codebook, tuple(splits.parts["validation"]), seed=1),
+        "training": measure(codebook, GAME, training, seed=1),
+        "validation": measure(codebook, GAME, tuple(splits.parts["validation"]), seed=1),
     }
     return MadeBrain(
         codebook,
@@ -75,17 +75,19 @@ def meadow() -> MadeBrain:
 
 def learn(states: Sequence[str], seed: int) -> TileCodebook:
     """Return the codebook of the most frequent tiles."""
-    return learn_codebook(moments(states, seed), LABELS, TILES)
+    return learn_codebook(moments(GAME, states, seed), LABELS, TILES)
 
 
-def measure(codebook: TileCodebook, states: Sequence[str], seed: int) -> dict[str, float]:
+def measure(
+    codebook: TileCodebook, game: str, states: Sequence[str], seed: int
+) -> dict[str, float]:
     """Return the share of known tiles, that of the map's tiles whose label is that of the
     collision map, an unknown one counting as wrong, and that of the known ones.
     """
     tiles = known = of_map = known_of_map = right = 0
     tokenizer = TileTokenizer(brain=codebook)
     with opened(tokenizer):
-        for moment in moments(states, seed):
+        for moment in moments(game, states, seed):
             found = tokenizer.tick(moment.frame).labels
             is_map = moment.labels != TEXT
             tiles += found.size
@@ -100,11 +102,11 @@ def measure(codebook: TileCodebook, states: Sequence[str], seed: int) -> dict[st
     }
 
 
-def moments(states: Sequence[str], seed: int) -> Iterator[Moment]:
+def moments(game: str, states: Sequence[str], seed: int) -> Iterator[Moment]:
     """Yield moments of random walks from each state in each part of the day."""
     for minute in MINUTES:
         console = RetroEmulator(
-            game=GAME, states=tuple(states), overlay="truth.json", write={"clock": minute}
+            game=game, states=tuple(states), overlay="truth.json", write={"clock": minute}
         )
         with opened(console):
             for index in range(len(states)):
