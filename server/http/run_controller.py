@@ -130,20 +130,14 @@ class RunController(Hook):
         self._go.set()
 
     def break_when(self, breakpoints: tuple[Breakpoint, ...]) -> dict[str, Any]:
-        """Replace the breakpoints; return them in words.
-
-        Raises RunError if one is of an output that the graph does not have.
-        """
+        """Replace the breakpoints; return them in words. Raises RunError if one can never hold."""
         if self.engine is None:
             raise RunError("the run has not begun yet; set breakpoints once it ticks")
-        nodes = self.engine.plan.graph.nodes
-        for breakpoint in breakpoints:
-            node = nodes.get(breakpoint.node)
-            if node is None or breakpoint.socket not in node.cls.schema.outputs:
-                raise RunError(
-                    f'the breakpoint "{breakpoint}" is of an output that this run does not have'
-                )
-        self.breakpoints = Breakpoints(breakpoints)
+        wanted = Breakpoints(breakpoints)
+        troubles = wanted.troubles(self.engine)
+        if troubles:
+            raise RunError("; ".join(troubles))
+        self.breakpoints = wanted
         return {"breakpoints": list(map(str, breakpoints))}
 
     def save_state(self, node: str) -> Future[SaveState]:
@@ -160,6 +154,11 @@ class RunController(Hook):
         self._go.set()
 
     # -- from the thread that ticks ----------------------------------------------------------------
+
+    def after_open(self, run: Run) -> None:
+        """Say which breakpoints can never hold."""
+        for trouble in self.breakpoints.troubles(run.engine):
+            run.say(trouble)
 
     def between_ticks(self, run: Run) -> Budget:
         """Sample what pages watch, and wait while the run is paused."""

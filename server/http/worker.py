@@ -253,6 +253,8 @@ class RunSession(Hook):
         changed = self._run.edit(compile_graph(self._run.check(edited)))
         self._played = workflow
         self.controller.breakpoints = Breakpoints(edited.breakpoints)
+        for trouble in self.controller.breakpoints.troubles(self._run.engine):
+            self._run.say(trouble)
         return {"changed": changed}
 
     def _save_state(self, node: str, name: str) -> dict[str, Any]:

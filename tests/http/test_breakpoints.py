@@ -133,6 +133,9 @@ def test_what_is_no_breakpoint_is_refused_in_a_sentence(server: Server) -> None:
             body = {"breakpoints": {"nobody.count": "< 0"}}
             refused = await client.post(f"/runs/{prompt_id}/breakpoints", body, 400)
             assert '"nobody.count < 0"' in refused["error"]["message"]
+            body = {"breakpoints": {"troubled.text": '== "1 of them"'}}
+            refused = await client.post(f"/runs/{prompt_id}/breakpoints", body, 400)
+            assert "not kept" in refused["error"]["message"], "nothing is linked to it"
             await client.post(f"/runs/{prompt_id}/stop")
             await client.outcome(page, prompt_id)
 
