@@ -60,3 +60,30 @@ def test_a_run_is_paused_at_a_value_and_slowed_down(
     page.until(f"session.run.ticks > {at + 60} && session.run.state === 'running'")
     page.press("Control+.")
     page.until("session.run.state === 'stopped'")
+
+
+def test_a_breakpoint_is_set_on_a_wire(page: EditorPage) -> None:
+    page.start_with("airstriker")
+    page.ask("editor.board.fit()")
+    x, y = page.socket("console.reward", "out")
+    page.page.mouse.click(x + 16, y, button="right")
+    page.page.get_by_role("menuitem", name="Pause at a value").click()
+    page.page.get_by_label("Condition").fill("less")
+    page.page.get_by_role("button", name="Set breakpoint").click()
+    expect(page.message).to_contain_text("“less” is no condition")
+    assert "breakpoints" not in page.workflow
+
+    page.page.mouse.click(x + 16, y, button="right")
+    page.page.get_by_role("menuitem", name="Pause at a value").click()
+    expect(page.page.get_by_label("Condition")).to_have_value("< 0")
+    page.page.get_by_role("button", name="Set breakpoint").click()
+    page.until("editor.workflow.breakpoints?.['console.reward'] === '< 0'")
+
+    # it goes with its node, and one undo takes it back
+    page.select("console")
+    page.press("Delete")
+    page.until("editor.workflow.breakpoints === undefined")
+    page.press("Control+z")
+    page.until("editor.workflow.breakpoints?.['console.reward'] === '< 0'")
+    page.press("Control+z")
+    page.until("editor.workflow.breakpoints === undefined")
