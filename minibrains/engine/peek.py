@@ -31,6 +31,14 @@ def peek(engine: Engine, node: str, socket: str) -> Any:
     return None if value is UNSET else value
 
 
+def is_kept(engine: Engine, node: str, socket: str) -> bool:
+    """Return whether the values of an output of the graph can be peeked at."""
+    checked = engine.plan.graph.nodes[node]
+    if checked.register and not checked.cls.outside:
+        return True
+    return bool(_slots(engine.execution, node, socket))
+
+
 def peek_in_full(engine: Engine, node: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the latest inputs and outputs of a node by name, without lazy ones and those that
     have no value or are not kept.

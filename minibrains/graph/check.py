@@ -259,7 +259,22 @@ class _Checker:
         self.faults.extend(_loops(nodes, links))
         self.faults.extend(_deadlocks(running, links))
         self.faults.extend(file_faults(running))
+        self._check_breakpoints()
         return Draft(self.workflow, nodes, tuple(edges), tuple(when_links), tuple(self.faults))
+
+    def _check_breakpoints(self) -> None:
+        """Check that the outputs are there, as far as the types of their nodes are known."""
+        for breakpoint in self.workflow.breakpoints:
+            node, socket = breakpoint.node, breakpoint.socket
+            where = f'the breakpoint "{breakpoint}"'
+            if node not in self.workflow.nodes:
+                hint = suggest(node, self.workflow.nodes)
+                fault = Fault(f"{where}: no node {node!r}", hint=hint, code="unknown_node")
+                self.faults.append(fault)
+            elif node in self.classes and socket not in self.classes[node].schema.outputs:
+                hint = suggest(socket, self.classes[node].schema.outputs)
+                message = f"{where}: {node} has no output {socket!r}"
+                self.faults.append(Fault(message, hint=hint, code="unknown_output"))
 
     def _check_links_of_unknown_types(self) -> None:
         """Check the sources of links into nodes of unknown type, whose inputs are not known."""

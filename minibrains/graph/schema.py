@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
+from minibrains.graph.breakpoint import CONDITION
 from minibrains.graph.workflow import (
     FORMAT,
     LINK,
@@ -108,6 +109,11 @@ def _file_keys() -> dict[str, Any]:
         "run": _object(run),
         "layout": {"type": "object"},
         "groups": {"type": "array"},
+        "breakpoints": {
+            "type": "object",
+            "propertyNames": _matching(LINK),
+            "additionalProperties": _matching(CONDITION),
+        },
         "defs": {"type": "object", "maxProperties": 0},
         "extra": {},
     }

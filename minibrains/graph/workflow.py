@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, get_args
 
 from minibrains.errors import Fault, FaultCode, WorkflowError, suggest
 from minibrains.files import write_atomic
+from minibrains.graph.breakpoint import Breakpoint, read_breakpoints
 from minibrains.node_options import Executor
 from minibrains.values import parse_json
 
@@ -114,6 +115,8 @@ class Workflow:
     raw: Mapping[str, Any] = field(default_factory=dict)
     """The file as it was read, migrated to this format. Unknown and unreadable parts are kept here
     and saved again."""
+    breakpoints: tuple[Breakpoint, ...] = ()
+    """What pauses a run that is watched. It changes nothing of what is played."""
 
     @property
     def name(self) -> str:
@@ -221,9 +224,9 @@ def parse_workflow(data: Any, path: Path | None = None) -> Workflow:
     if not isinstance(title, str):
         faults.append(Fault('"title" is not a text', found=repr(title), code="invalid_value"))
         title = ""
-    return Workflow(
-        entries, title, _read_run(data.get("run", {}), faults), path, tuple(faults), data
-    )
+    run = _read_run(data.get("run", {}), faults)
+    breakpoints = read_breakpoints(data.get("breakpoints", {}), faults)
+    return Workflow(entries, title, run, path, tuple(faults), data, breakpoints)
 
 
 def _in_our_format(data: Any, where: str) -> Any:
@@ -297,7 +300,10 @@ def _refuse_comfyui(data: Mapping[str, Any], where: str) -> None:
     raise WorkflowError([fault], where)
 
 
-_KEYS = ("minibrains", "title", "description", "nodes", "layout", "groups", "run", "defs", "extra")
+_KEYS = (
+    "minibrains", "title", "description", "nodes", "layout", "groups", "breakpoints", "run", "defs",
+    "extra",
+)  # fmt: skip
 _NODE_KEYS = (
     "type", "set", "in", "brain", "every", "offset", "when", "background", "busy", "latency",
     "timeout", "optional", "mode", "on_error", "title",

@@ -16,7 +16,7 @@ laptop was suspended, a minute of the game must not be played in a second."""
 
 
 class Deadlines:
-    """The schedule of an episode: tick n is due at T0 + n / rate,
+    """The schedule of an episode: tick n is due at T0 + n / (rate * speed),
     and must be finished when the next one is due.
 
     Points in time and durations are in seconds. `own` time is time that the run itself used,
@@ -26,7 +26,7 @@ class Deadlines:
 
     def __init__(self, rate: float) -> None:
         self.rate = rate
-        """Ticks a second."""
+        """Ticks a second of the console's own clock."""
         self.ticks = 0
         self.nodes: dict[str, int] = {}
         """Number of deadlines missed because of each node."""
@@ -39,6 +39,7 @@ class Deadlines:
         """Seconds by which the schedule was moved, because the run was too far behind."""
         self.blocked_seconds = 0.0
         """Seconds by which the schedule was moved, because the game waited for background nodes."""
+        self._speed = 1.0
         self._period = 1 / rate
         self._late = LatencyHistogram()
         self._last_late = 0.0
@@ -47,15 +48,27 @@ class Deadlines:
     def begin(self, now: float, tick: int) -> None:
         """Make a new schedule, in which `tick` of the episode is due now."""
         self._tick = tick
-        self._origin = now - tick / self.rate
+        self._origin = now - tick * self._period
         self._behind = 0.0
+
+    @property
+    def speed(self) -> float:
+        """The speed as a share of `rate`; 1: that of the console's own clock. When it is set, a new
+        schedule must begin.
+        """
+        return self._speed
+
+    @speed.setter
+    def speed(self, speed: float) -> None:
+        self._speed = speed
+        self._period = 1 / (self.rate * speed)
 
     @property
     def due(self) -> float:
         """The time at which the current or next tick is due,
         recomputed for each tick so that rounding does not add up.
         """
-        return self._origin + self._tick / self.rate
+        return self._origin + self._tick * self._period
 
     @property
     def misses(self) -> int:

@@ -32,6 +32,16 @@ class RealtimeClock:
         self._own = 0.0
         """Own seconds since `_since` was taken, when the schedule was last met."""
 
+    @property
+    def speed(self) -> float:
+        """The speed of the ticks as a share of the console's own frame rate, above 0."""
+        return self.deadlines.speed
+
+    @speed.setter
+    def speed(self, speed: float) -> None:
+        self.deadlines.speed = speed
+        self.resume()
+
     def advance(self, ticks: int) -> bool:
         """Run up to `ticks` ticks of the episode, each when it is due.
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from minibrains.errors import MinibrainsError, as_error, faults_of, sentence, shorten
 from minibrains.graph.registry import Registry
+from minibrains.run.breakpoints import Breakpoints
 from minibrains.run.rewind import Rewind
 from minibrains.tape.recording import read_events
 from server.http.run_controller import RunController
@@ -65,6 +66,7 @@ class RewindSession:
         }
         self._read.set()
         controller.pause(True)
+        controller.breakpoints = Breakpoints(self._request.breakpoints)
         due = 0.0
         while True:
             controller.between_ticks(run)
@@ -77,17 +79,24 @@ class RewindSession:
                 controller.pause(True)
             else:
                 rewind.go_to(rewind.tick + 1)
-                due = max(due + 1 / (run.engine.frame_rate or 60), time.perf_counter())
+                rate = (run.engine.frame_rate or 60) * controller.speed
+                due = max(due + 1 / rate, time.perf_counter())
                 time.sleep(max(0.0, due - time.perf_counter()))
 
     def receive(self, node: str, value: Any) -> None:
         """Ignore what pages send to a node: the inputs come from the tape."""
 
     def answer(self, command: WorkerCommand, number: int, *content: Any) -> None:
-        """Send the timeline once it is known; refuse everything else that is asked for."""
+        """Send the timeline once it is known, or change the breakpoints; refuse everything else
+        that is asked for.
+        """
         if command == "timeline":
             self._read.wait()
             answer = self._timeline
+        elif command == "breakpoints":
+            # while the tape is read for the first time, nothing pauses
+            self._read.wait()
+            answer = self.controller.break_when(*content)
         else:
             error = MinibrainsError("a recorded run cannot be changed; run its workflow instead")
             answer = {"error": str(error), "faults": faults_of(error)}

@@ -26,8 +26,11 @@ from minibrains.engine.peek import peek, peek_in_full
 from minibrains.engine.stats import NodeStats
 from minibrains.errors import MinibrainsError, RunError
 from minibrains.games.save_states import SaveState
+from minibrains.graph.breakpoint import Breakpoint
 from minibrains.hooks import Budget, Hook
+from minibrains.run.breakpoints import Breakpoints
 from minibrains.run.deadlines import Deadlines
+from minibrains.run.episode import EpisodeResult
 from minibrains.run.realtime import RealtimeClock
 from minibrains.run.run import Run
 from server.http.previews import is_picture
@@ -75,6 +78,11 @@ class RunController(Hook):
         """Node -> its newest picture, the tick of that, and when it was shown, in seconds."""
         self.tick_times = TickSampler()
         self._wake = wake
+        self.breakpoints = Breakpoints()
+        self.speed = 1.0
+        """The speed of the realtime clock, as a share of the console's own frame rate."""
+        self.begun: tuple[str, ...] = ()
+        """The breakpoints that paused the run, in words."""
         self.target: int | None = None
         """The tick to which a recorded run is to be played next."""
         self._steps: deque[None] = deque()
@@ -104,12 +112,14 @@ class RunController(Hook):
     def pause(self, paused: bool) -> None:
         """Pause the run, or let it go on."""
         self.paused = paused
+        self.begun = ()
         self._steps.clear()
         self._go.set()
 
     def step(self, ticks: int) -> None:
         """Run `ticks` ticks and pause again; a run that is not paused is paused after them."""
         self.paused = True
+        self.begun = ()
         self._steps.extend([None] * ticks)
         self._go.set()
 
@@ -118,6 +128,17 @@ class RunController(Hook):
         self.pause(True)
         self.target = tick
         self._go.set()
+
+    def break_when(self, breakpoints: tuple[Breakpoint, ...]) -> dict[str, Any]:
+        """Replace the breakpoints; return them in words. Raises RunError if one can never hold."""
+        if self.engine is None:
+            raise RunError("the run has not begun yet; set breakpoints once it ticks")
+        wanted = Breakpoints(breakpoints)
+        troubles = wanted.troubles(self.engine)
+        if troubles:
+            raise RunError("; ".join(troubles))
+        self.breakpoints = wanted
+        return {"breakpoints": list(map(str, breakpoints))}
 
     def save_state(self, node: str) -> Future[SaveState]:
         """Take a console's state between two ticks; the future gets it, or the error."""
@@ -134,6 +155,11 @@ class RunController(Hook):
 
     # -- from the thread that ticks ----------------------------------------------------------------
 
+    def after_open(self, run: Run) -> None:
+        """Say which breakpoints can never hold."""
+        for trouble in self.breakpoints.troubles(run.engine):
+            run.say(trouble)
+
     def between_ticks(self, run: Run) -> Budget:
         """Sample what pages watch, and wait while the run is paused."""
         engine = run.engine
@@ -143,8 +169,32 @@ class RunController(Hook):
             self._deadlines = realtime.deadlines
         if self.watch.budgets:
             self.tick_times.sample(engine)
+        self._break(engine)
         self._look(engine)
         self._save(engine)
+        if self._wait(engine) and realtime is not None:
+            realtime.resume()
+        if realtime is not None and realtime.speed != self.speed:
+            realtime.speed = self.speed
+        ticks = 1 if self.paused or self.breakpoints else sys.maxsize
+        seconds = _WATCHED if self.watch.is_live else _UNWATCHED
+        return Budget(ticks, seconds)
+
+    def after_episode(self, run: Run, episode: EpisodeResult) -> None:
+        """Pause at a breakpoint that began to hold on the tick that ended the episode."""
+        if episode.ended != "failed":
+            self._break(run.engine)
+            if self.begun:
+                self._wait(run.engine)
+
+    def _break(self, engine: Engine) -> None:
+        """Pause the run if a breakpoint begins to hold."""
+        if self.breakpoints and (begun := self.breakpoints.begun(engine)):
+            self.pause(True)
+            self.begun = begun
+
+    def _wait(self, engine: Engine) -> bool:
+        """Wait while the run is paused; return whether it was."""
         waited = False
         while self.paused and not engine.stopping and self.target is None:
             if self._steps:
@@ -158,11 +208,7 @@ class RunController(Hook):
             if engine.edits:
                 engine.advance(0)
         self.waiting = False
-        if waited and realtime is not None:
-            realtime.resume()
-        ticks = 1 if self.paused else sys.maxsize
-        seconds = _WATCHED if self.watch.is_live else _UNWATCHED
-        return Budget(ticks, seconds)
+        return waited
 
     def on_edit(self, run: Run, edit: Edit) -> None:
         self.look_again()

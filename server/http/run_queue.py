@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from minibrains.errors import Fault, MinibrainsError, RunError, as_error
+from minibrains.graph.breakpoint import Breakpoint
 from minibrains.graph.workflow import RunSettings, Workflow, parse_workflow
 from minibrains.run.folder import RunFolder
 from minibrains.run.spec import RunSpec
@@ -232,6 +233,12 @@ class RunQueue:
             run.data = workflow
         return found
 
+    async def break_when(
+        self, run: ServerRun, breakpoints: tuple[Breakpoint, ...]
+    ) -> dict[str, Any]:
+        """Replace the breakpoints of a run; return `breakpoints`, or `error` and `faults`."""
+        return await self._ask(run, "breakpoints", breakpoints)
+
     async def save_state(self, run: ServerRun, node: str, name: str) -> dict[str, Any]:
         """Write the state of a running console's game; return `state`, `game` and `file`,
         or `error` and `faults`.
@@ -355,7 +362,8 @@ class RunQueue:
         if run.tape is not None:
             nodes = frozenset(run.workflow.nodes)
             settings, models = run.settings, self._config.models
-            rewound = RewindRequest(run.prompt_id, run.tape, nodes, settings, models)
+            breakpoints = run.workflow.breakpoints
+            rewound = RewindRequest(run.prompt_id, run.tape, nodes, settings, models, breakpoints)
             self._play(worker, run, rewound)
             return
         try:

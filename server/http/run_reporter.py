@@ -181,6 +181,8 @@ class RunReporter:
         episode, score = self.progress
         return {
             "state": "paused" if paused else "running",
+            "breakpoints": list(self._controller.begun),
+            "speed": self._controller.speed,
             "episode": episode,
             "episodes": self._request.settings.episodes,
             "tick": stats.tick,

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from minibrains.errors import MinibrainsError, WorkflowError, faults_of
+from minibrains.errors import Fault, MinibrainsError, WorkflowError, faults_of
+from minibrains.graph.breakpoint import read_breakpoints
 from minibrains.graph.workflow import Workflow
 from server.http.api_prompt import workflow_of
 from server.http.folders import DataFolders
@@ -23,6 +24,8 @@ from server.http.run_queue import RunQueue, ServerRun
 _SHOWN: Final = 200
 """Default number of runs in GET /history."""
 _STEPS: Final = 100_000
+_SLOWEST: Final = 0.05
+"""The slowest speed of the realtime clock. A run can be stopped only between two ticks."""
 
 
 class RunRoutes:
@@ -50,6 +53,8 @@ class RunRoutes:
         yield web.get("/runs/{id}", self.details)
         yield web.post("/runs/{id}/{what:stop|pause|resume|step}", self.control)
         yield web.get("/runs/{id}/files", self.files)
+        yield web.post("/runs/{id}/breakpoints", self.break_when)
+        yield web.post("/runs/{id}/speed", self.set_speed)
         yield web.post("/runs/{id}/rewind", self.rewind)
         yield web.post("/runs/{id}/seek", self.seek)
         yield web.get("/runs/{id}/timeline", self.timeline)
@@ -257,6 +262,38 @@ class RunRoutes:
         else:
             run.send(what)
         return web.json_response({"prompt_id": run.prompt_id, "state": run.state})
+
+    async def break_when(self, request: web.Request) -> web.Response:
+        """Answer POST /runs/{id}/breakpoints: replace what pauses a run."""
+        run, body = self._alive(request), await read_object(request)
+        faults: list[Fault] = []
+        breakpoints = read_breakpoints(body.get("breakpoints"), faults)
+        if faults:
+            raise RequestError(400, "bad_request", "; ".join(map(str, faults)))
+        if run.state in ("queued", "starting"):
+            raise RequestError(
+                409, "not_yet", f"the run is {run.state}; set its breakpoints once it ticks"
+            )
+        found = await self._runs.break_when(run, breakpoints)
+        if "error" in found:
+            raise RequestError(400, "no_breakpoint", found["error"])
+        return web.json_response(found)
+
+    async def set_speed(self, request: web.Request) -> web.Response:
+        """Answer POST /runs/{id}/speed: play in slow motion."""
+        run, speed = self._alive(request), (await read_object(request)).get("speed")
+        if not isinstance(speed, (int, float)) or not _SLOWEST <= speed <= 1:
+            message = f"'speed' is {speed!r}; expected a number from {_SLOWEST} to 1"
+            raise RequestError(400, "bad_request", message)
+        if run.rewinds is None and run.settings.clock != "realtime":
+            message = "this run has no frame rate to slow down; run it in real time"
+            raise RequestError(409, "not_realtime", message)
+        if run.state in ("queued", "starting"):
+            raise RequestError(
+                409, "not_yet", f"the run is {run.state}; slow it down once it ticks"
+            )
+        run.send("speed", float(speed))
+        return web.json_response({"prompt_id": run.prompt_id, "speed": speed})
 
     async def rewind(self, request: web.Request) -> web.Response:
         """Answer POST /runs/{id}/rewind: open the tape of a finished run."""

@@ -25,6 +25,7 @@ from minibrains.hooks import Hook, NodeProgress, Progress
 from minibrains.node import Register
 from minibrains.process.messages import decode, encode
 from minibrains.process.parent import ParentProcess
+from minibrains.run.breakpoints import Breakpoints
 from minibrains.run.film import Film
 from minibrains.run.run import Run
 from minibrains.video import append_workflow
@@ -118,6 +119,9 @@ class WorkerProcess:
             controller.step(content)
         elif command == "seek":
             controller.seek(content)
+        elif command == "speed":
+            controller.speed = content
+            controller.look_again()
         elif command == "watch":
             controller.watch = content
             controller.look_again()
@@ -183,6 +187,7 @@ class RunSession(Hook):
                 folder=request.folder,
             )
             self._played = self._run.workflow.to_json()
+            self.controller.breakpoints = Breakpoints(self._run.workflow.breakpoints)
             with self._run as run:
                 for _ in run:
                     pass
@@ -211,7 +216,8 @@ class RunSession(Hook):
                 )
 
     def answer(self, command: WorkerCommand, number: int, *content: Any) -> None:
-        """Edit the workflow, or write a save state or a clip, and send the answer.
+        """Edit the workflow or its breakpoints, or write a save state or a clip, and send the
+        answer.
 
         Slow work happens here, while the game goes on.
         """
@@ -220,6 +226,8 @@ class RunSession(Hook):
                 answer = self._change(*content)
             elif command == "clip":
                 answer = self._keep_clip()
+            elif command == "breakpoints":
+                answer = self.controller.break_when(*content)
             else:
                 answer = self._save_state(*content)
         except Exception as error:
@@ -241,9 +249,12 @@ class RunSession(Hook):
     def _change(self, workflow: Any) -> dict[str, Any]:
         if self._run is None:
             raise MinibrainsError("the run has not begun yet; edit it once it ticks")
-        graph = self._run.check(parse_workflow(workflow, self._run.workflow.path))
-        changed = self._run.edit(compile_graph(graph))
+        edited = parse_workflow(workflow, self._run.workflow.path)
+        changed = self._run.edit(compile_graph(self._run.check(edited)))
         self._played = workflow
+        self.controller.breakpoints = Breakpoints(edited.breakpoints)
+        for trouble in self.controller.breakpoints.troubles(self._run.engine):
+            self._run.say(trouble)
         return {"changed": changed}
 
     def _save_state(self, node: str, name: str) -> dict[str, Any]:

@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from minibrains.graph.breakpoint import Breakpoint
 from minibrains.graph.workflow import RunSettings
 from minibrains.run.folder import RunFolder
 from minibrains.run.spec import RunSpec
 
 WorkerCommand = Literal[
     "play", "stop", "pause", "resume", "step", "watch", "want", "edit", "save_state", "clip",
-    "input", "seek", "timeline", "quit",
+    "input", "seek", "timeline", "breakpoints", "speed", "quit",
 ]  # fmt: skip
 """To a worker. play: a RunRequest; watch: a Watch; want: a node whose next frame may be sent; edit:
 number and workflow; save_state: number, node and name; clip: number; seek: a tick of a recorded
-run; timeline: number; input: a register that is outside and what a page sent to it; quit: finish
+run; timeline: number; breakpoints: number and Breakpoints; speed: a share of the frame
+rate; input: a register that is outside and what a page sent to it; quit: finish
 the run and exit."""
 WorkerEvent = Literal["ready", "seen", "frame", "said", "answer", "spent", "over"]
 """To the server. seen: changes of a run's state; frame: node, number, message; said: node or
@@ -54,6 +56,7 @@ class RewindRequest:
     """The nodes of the workflow itself, without those that hooks had added when it was played."""
     settings: RunSettings
     models: Path
+    breakpoints: tuple[Breakpoint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

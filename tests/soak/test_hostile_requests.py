@@ -97,6 +97,8 @@ PATHS: Final = (
     ("GET", "/history/{}"),
     ("GET", "/runs/{}"),
     ("POST", "/runs/{}/stop"),
+    ("POST", "/runs/{}/breakpoints"),
+    ("POST", "/runs/{}/speed"),
     ("POST", "/runs/{}/rewind"),
     ("GET", "/runs/{}/timeline"),
     ("GET", "/jobs/{}"),

@@ -261,6 +261,11 @@ export const api = {
     post(`/runs/${encodeURIComponent(id)}/${what}`, {}),
   edit: (id: string, workflow: Workflow) =>
     post(`/runs/${encodeURIComponent(id)}/edit`, { workflow }),
+  /** Replace the breakpoints of a run. */
+  breakWhen: (id: string, breakpoints: JsonObject) =>
+    post(`/runs/${encodeURIComponent(id)}/breakpoints`, { breakpoints }),
+  /** Play a run in slow motion. */
+  setSpeed: (id: string, speed: number) => post(`/runs/${encodeURIComponent(id)}/speed`, { speed }),
   saveState: (id: string, node: string, name: string) =>
     post(`/runs/${encodeURIComponent(id)}/save_state`, { node, name }),
   /** Keep what was just shown of the game as a clip in the run folder. */

@@ -7,6 +7,7 @@ import { History } from "../src/model/history";
 import { dumpJson, own, withKey } from "../src/model/json";
 import {
   EMPTY,
+  isCondition,
   links,
   type NodeEntry,
   parseWorkflow,
@@ -327,4 +328,23 @@ test("what differs between two saves is told by node and value", () => {
     { what: "changed", name: "layout", details: [] },
   ]);
   expect(diffWorkflows(duel, duel)).toEqual([]);
+});
+
+test("a breakpoint goes with its node", () => {
+  const output = { node: "console", socket: "reward" };
+  const broken = edits.setBreakpoint(duel, output, "< 0");
+  expect(broken.breakpoints).toEqual({ "console.reward": "< 0" });
+  expect(edits.setBreakpoint(broken, output, "< 0")).toBe(broken);
+
+  expect(edits.renameNode(broken, "console", "game").breakpoints).toEqual({ "game.reward": "< 0" });
+  expect(edits.removeNodes(broken, new Set(["console"])).breakpoints).toBeUndefined();
+  expect(edits.removeNodes(broken, new Set(["fighter"])).breakpoints).toEqual(broken.breakpoints);
+  expect(edits.setBreakpoint(broken, output, undefined).breakpoints).toBeUndefined();
+});
+
+test("a condition is an operator and a value in JSON, and only numbers are more or less", () => {
+  for (const text of ["< 0", ">=0.5", "== true", '!= "jump"', " == -1 "])
+    expect(isCondition(text)).toBe(true);
+  for (const text of ["", "0", "< true", "== jump", "=< 3", "<", "== [1]"])
+    expect(isCondition(text)).toBe(false);
 });

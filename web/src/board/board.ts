@@ -54,6 +54,7 @@ export class Board {
     faults: new Map(),
     values: new Map(),
     wireValues: null,
+    breakpoints: new Map(),
     budget: null,
     pictures: new Map(),
   };
@@ -349,6 +350,7 @@ export class Board {
       picture: this.#annotations.pictures.get(node.name) ?? null,
       outputValue: (output) =>
         node.selected ? (this.#annotations.values.get(`${node.name}.${output}`) ?? null) : null,
+      hasBreakpoint: (output) => this.#annotations.breakpoints.has(`${node.name}.${output}`),
     };
   }
 

@@ -68,6 +68,8 @@ export interface NodeAnnotations {
   readonly values: ReadonlyMap<string, string>;
   /** The values on wires, by "node.socket"; null: they are not shown. */
   readonly wireValues: ReadonlyMap<string, WireValue> | null;
+  /** The conditions of the breakpoints, by "node.output". */
+  readonly breakpoints: ReadonlyMap<string, string>;
   /** The times of the last ticks, in strips over the nodes; null: there are none. */
   readonly budget: Budget | null;
   /** The pictures on screens until a run sends one. */

@@ -42,6 +42,8 @@ export interface NodeAppearance {
   /** The picture on its screen until a run sends one. */
   readonly picture: NodePicture | null;
   readonly outputValue: (output: string) => string | null;
+  /** True for outputs whose value can pause a run. */
+  readonly hasBreakpoint: (output: string) => boolean;
 }
 
 export interface NodeBudget {
@@ -456,6 +458,7 @@ function paintPort(
   const before = ctx.globalAlpha;
   if (appearance.isDimmed(port, side)) ctx.globalAlpha *= 0.22;
   paintSocket(ctx, x, port.y, port, side, appearance.isLinked(port, side), theme);
+  if (side === "out" && appearance.hasBreakpoint(port.name)) paintBreakpoint(ctx, x, port.y, theme);
   const isWhen = port.name === "when";
   ctx.font = `${isWhen ? "italic " : ""}400 12px ${FONT}`;
   ctx.fillStyle = appearance.isLinked(port, side) ? theme.text : theme.muted;
@@ -472,6 +475,15 @@ function paintPort(
   );
   ctx.fillText(label, side === "in" ? 14 : shape.width - 14, port.y + 0.5);
   ctx.globalAlpha = before;
+}
+
+/** Paint the ring around an output with a breakpoint. */
+function paintBreakpoint(ctx: Context, x: number, y: number, theme: Theme): void {
+  ctx.strokeStyle = theme.bad;
+  ctx.lineWidth = 2;
+  ctx.beginPath();
+  ctx.arc(x, y, 9, 0, Math.PI * 2);
+  ctx.stroke();
 }
 
 /** Paint a socket. Circle: last value; diamond: value on its delivery tick; square: value and age; hollow: not linked. */

@@ -32,6 +32,7 @@ import type {
 import {
   brainFile,
   brainPin,
+  breakpointsOf,
   EMPTY,
   groupsOf,
   links,
@@ -97,6 +98,7 @@ export class Editor {
     this.board.listenForPartClicks();
     this.document.onChange((workflow) => {
       this.board.show(workflow);
+      this.board.annotate({ breakpoints: breakpointsOf(workflow) });
       this.#emit("document");
       clearTimeout(this.#checkTimer);
       this.#checkTimer = setTimeout(() => void this.check(), CHECK_MS);
@@ -282,6 +284,11 @@ export class Editor {
   ): void {
     const next = { ...this.workflow, [key]: value } as Workflow;
     this.#edit(next, `workflow.${key}`, isFinal);
+  }
+
+  /** Set the condition on which a run is paused by an output; undefined removes it. */
+  setBreakpoint(output: SocketRef, condition: string | undefined): void {
+    this.document.commit(edits.setBreakpoint(this.workflow, output, condition));
   }
 
   /** Whether a console runs, which says how long a frame is. */

@@ -43,6 +43,8 @@ export class Session {
   readonly #otherStates = new Map<string, string>();
   /** The nodes of the workflow that the run plays; null if it was not started from this workflow. */
   #playedNodes: object | null = null;
+  /** The breakpoints that the run was given. */
+  #playedBreakpoints: JsonObject = {};
   #stopped = { id: "", at: 0 };
   /** The tick of the last request to seek, until it is answered. */
   #sought: number | null = null;
@@ -104,6 +106,7 @@ export class Session {
       clearMessages();
       this.follow(id);
       this.#playedNodes = workflow.nodes;
+      this.#playedBreakpoints = workflow.breakpoints ?? {};
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
       const faults = Array.isArray(error.body.faults) ? (error.body.faults as Fault[]) : [];
@@ -199,7 +202,13 @@ export class Session {
     if (isObject(data.result))
       this.run = applyEvent(this.run, "result", { summary: data.result, prompt_id: id });
     const { nodes } = this.editor.workflow;
-    if (isObject(data.workflow) && same(data.workflow.nodes, nodes)) this.#playedNodes ??= nodes; // it plays what is on the page
+    if (isObject(data.workflow) && same(data.workflow.nodes, nodes) && !this.#playedNodes) {
+      this.#playedNodes = nodes; // it plays what is on the page
+      this.#playedBreakpoints = isObject(data.workflow.breakpoints)
+        ? data.workflow.breakpoints
+        : {};
+      void this.#editLive();
+    }
     this.#render();
   }
 
@@ -261,6 +270,19 @@ export class Session {
       this.#stopped = { id, at: performance.now() };
     }
     await api.control(id, what).catch((error: Error) => showMessage(error.message, "error"));
+  }
+
+  /** Slow motion needs a clock: that of a run in real time, or of one that is rewound. */
+  get canSlowDown(): boolean {
+    return isTicking(this.run) && (this.run.rewinds !== null || this.run.clock === "realtime");
+  }
+
+  /** Play in slow motion, at a share of the console's frame rate. */
+  async setSpeed(speed: number): Promise<void> {
+    if (!this.run) return;
+    await api
+      .setSpeed(this.run.id, speed)
+      .catch((error: Error) => showMessage(error.message, "error"));
   }
 
   /** Save the current state of a console's game. Episodes can start from it. */
@@ -442,16 +464,15 @@ export class Session {
   /** Apply a change of the workflow, if it has no faults, to the run that was started from it, as soon as that ticks. */
   async #editLive(): Promise<void> {
     const { workflow, faults } = this.editor;
-    if (
-      !isTicking(this.run) ||
-      !this.#playedNodes ||
-      faults.length ||
-      workflow.nodes === this.#playedNodes
-    )
-      return;
+    if (!isTicking(this.run) || !this.#playedNodes || faults.length) return;
+    const { id } = this.run;
+    const breakpoints = workflow.breakpoints ?? {};
+    const isSameGraph = workflow.nodes === this.#playedNodes;
+    if (isSameGraph && same(breakpoints, this.#playedBreakpoints)) return;
     this.#playedNodes = workflow.nodes;
+    this.#playedBreakpoints = breakpoints;
     try {
-      await api.edit(this.run.id, workflow);
+      await (isSameGraph ? api.breakWhen(id, breakpoints) : api.edit(id, workflow));
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
       showMessage(`The run continues unchanged: ${error.message}`, "error");

@@ -3,6 +3,7 @@
 import type { NodeStatus } from "../board/events";
 import type { NodeState } from "../canvas/paint";
 import { isObject, type Json, type JsonObject } from "../model/json";
+import type { Clock } from "../model/workflow";
 import { applyBudget, type Budget, NO_BUDGET } from "./budget";
 import { readProgress } from "./progress";
 import { readSavings } from "./savings";
@@ -32,6 +33,11 @@ export interface Run {
   readonly rate: number | null;
   readonly score: number | null;
   readonly misses: number | null;
+  readonly clock: Clock;
+  /** The speed of a run in real time, or that is rewound, as a share of the console's frame rate. */
+  readonly speed: number;
+  /** The breakpoints that paused it. */
+  readonly breakpoints: readonly string[];
   readonly nodes: ReadonlyMap<string, NodeStatus>;
   readonly values: ReadonlyMap<string, string>;
   /** Inputs and outputs in full, of the nodes that are watched so, by "node.socket". */
@@ -82,6 +88,9 @@ export function newRun(id: string): Run {
     rate: null,
     score: null,
     misses: null,
+    clock: "fast",
+    speed: 1,
+    breakpoints: [],
     nodes: new Map(),
     values: new Map(),
     inputs: new Map(),
@@ -119,6 +128,11 @@ export function applyEvent(run: Run, type: string, data: JsonObject): Run {
       rate: numberOr(data.ticks_per_s, run.rate),
       score: numberOr(data.score, run.score),
       misses: numberOr(data.misses, run.misses),
+      clock: data.clock === "fast" || data.clock === "realtime" ? data.clock : run.clock,
+      speed: typeof data.speed === "number" ? data.speed : run.speed,
+      breakpoints: Array.isArray(data.breakpoints)
+        ? data.breakpoints.filter(isText)
+        : run.breakpoints,
     };
   }
   if (type === "nodes" && isObject(data.nodes))
@@ -142,6 +156,8 @@ export function applyEvent(run: Run, type: string, data: JsonObject): Run {
     return { ...run, said: [...run.said, data.text].slice(-MAX_SAID) };
   return run;
 }
+
+const isText = (value: Json): value is string => typeof value === "string";
 
 const isRunState = (text: string): text is RunState =>
   LIVE.has(text as RunState) || ["done", "failed", "stopped"].includes(text);

@@ -16,6 +16,7 @@ import {
   formatSocketRef,
   groupsOf,
   linkedInputs,
+  parseSocketRef,
   positionOf,
   readGroup,
   sources,
@@ -120,7 +121,31 @@ export function removeNodes(workflow: Workflow, ids: ReadonlySet<string>): Workf
   const layout = Object.fromEntries(
     Object.entries(workflow.layout ?? {}).filter(([id]) => !ids.has(id)),
   );
-  return { ...workflow, nodes, layout };
+  return withBreakpoints({ ...workflow, nodes, layout }, (node) => (ids.has(node) ? null : node));
+}
+
+/** Rename the nodes of breakpoints, or remove those whose node becomes null. */
+function withBreakpoints(workflow: Workflow, rename: (node: string) => string | null): Workflow {
+  if (!isObject(workflow.breakpoints)) return workflow;
+  const kept = Object.entries(workflow.breakpoints).flatMap(([output, condition]) => {
+    const end = parseSocketRef(output);
+    if (end === null) return [[output, condition] as const];
+    const node = rename(end.node);
+    return node === null ? [] : [[formatSocketRef({ ...end, node }), condition] as const];
+  });
+  return withKey(workflow, "breakpoints", kept.length ? Object.fromEntries(kept) : undefined);
+}
+
+/** Set the condition on which a run is paused by an output; undefined removes it. */
+export function setBreakpoint(
+  workflow: Workflow,
+  output: SocketRef,
+  condition: string | undefined,
+): Workflow {
+  const before = isObject(workflow.breakpoints) ? workflow.breakpoints : {};
+  const after = withKey(before, formatSocketRef(output), condition);
+  if (same(before, after)) return workflow;
+  return withKey(workflow, "breakpoints", Object.keys(after).length ? after : undefined);
 }
 
 function withoutSources(entry: NodeEntry, gone: (end: SocketRef) => boolean): NodeEntry {
@@ -210,7 +235,12 @@ export function renameNode(workflow: Workflow, id: string, wanted: string): Work
   const layout = Object.entries(workflow.layout ?? {}).map(
     ([name, at]) => [name === id ? wanted : name, at] as const,
   );
-  return { ...workflow, nodes: Object.fromEntries(nodes), layout: Object.fromEntries(layout) };
+  const renamed = {
+    ...workflow,
+    nodes: Object.fromEntries(nodes),
+    layout: Object.fromEntries(layout),
+  };
+  return withBreakpoints(renamed, (node) => (node === id ? wanted : node));
 }
 
 const rounded = (values: readonly number[]): number[] => values.map(Math.round);

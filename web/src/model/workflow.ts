@@ -57,6 +57,8 @@ export interface Workflow {
   readonly nodes: { readonly [id: string]: NodeEntry };
   readonly layout?: { readonly [id: string]: Json };
   readonly groups?: readonly Json[];
+  /** Conditions by output, such as {"console.reward": "< 0"}, which pause a run that is watched. */
+  readonly breakpoints?: JsonObject;
 }
 
 export interface SocketRef {
@@ -207,6 +209,30 @@ export function styleOf(workflow: Workflow, id: string): NodeStyle {
 /** The entries of `groups`, unchecked. */
 export const groupsOf = (workflow: Workflow): readonly Json[] =>
   Array.isArray(workflow.groups) ? workflow.groups : [];
+
+const CONDITION = /^\s*(<=|>=|==|!=|<|>)\s*(\S(?:.*\S)?)\s*$/;
+
+/** Return the breakpoints by output, without those that are no texts. */
+export function breakpointsOf(workflow: Workflow): ReadonlyMap<string, string> {
+  const entries = isObject(workflow.breakpoints) ? Object.entries(workflow.breakpoints) : [];
+  return new Map(
+    entries.filter((entry): entry is [string, string] => typeof entry[1] === "string"),
+  );
+}
+
+/** Return whether a text is the condition of a breakpoint: an operator and a number, flag or text in JSON. */
+export function isCondition(text: string): boolean {
+  const match = CONDITION.exec(text);
+  if (!match) return false;
+  try {
+    const value: unknown = JSON.parse(match[2]!);
+    if (typeof value === "number") return true;
+    const isEquality = match[1] === "==" || match[1] === "!=";
+    return isEquality && (typeof value === "boolean" || typeof value === "string");
+  } catch {
+    return false;
+  }
+}
 
 /** Parse an entry of `groups`; null if it is not a group. */
 export function readGroup(value: Json): Group | null {

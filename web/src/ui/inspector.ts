@@ -12,11 +12,14 @@ import { inputOf, labelOf, type NodeType } from "../model/catalog";
 import { isObject, type Json, own, withKey } from "../model/json";
 import {
   brainFile,
+  breakpointsOf,
   formatSocketRef,
+  isCondition,
   linkedInputs,
   modeOf,
   type NodeEntry,
   parseSocketRef,
+  type SocketRef,
   sources,
   typeName,
   WHEN,
@@ -65,7 +68,7 @@ export class Inspector {
     const id = ids.length === 1 ? ids[0]! : null;
     const { workflow } = this.editor;
     let shown: readonly unknown[] = ids;
-    if (id) shown = [id, this.editor.entry(id), this.#linkingVersion];
+    if (id) shown = [id, this.editor.entry(id), this.#linkingVersion, workflow.breakpoints];
     else if (ids.length === 0) shown = ["", workflow.title, workflow.description, workflow.run];
     const key = JSON.stringify(shown);
     const isTyping =
@@ -137,7 +140,7 @@ export class Inspector {
       ...this.#widgets(id, entry, type),
       ...this.#brain(id, entry, type),
       ...this.#inputs(id, entry, type),
-      ...this.#outputs(type),
+      ...this.#outputs(id, type),
       ...this.#timing(id, entry, type),
       ...this.#about(id, type),
     );
@@ -358,21 +361,40 @@ export class Inspector {
     ];
   }
 
-  #outputs(type: NodeType | undefined): HTMLElement[] {
+  #outputs(id: string, type: NodeType | undefined): HTMLElement[] {
     const outputs = Object.entries(type?.outputs ?? {});
     if (outputs.length === 0) return [];
+    const breakpoints = breakpointsOf(this.editor.workflow);
+    const isBroken = outputs.some(([name]) => breakpoints.has(`${id}.${name}`));
     return [
       disclosure(
         "Outputs",
-        false,
+        isBroken,
         ...outputs.map(([name, output]) => {
           const facts = [output.kind, output.absent ? "not on every tick" : ""]
             .filter(Boolean)
             .join(", ");
-          return row(name, h("span", {}, facts), output.doc);
+          const field = this.#breakpoint({ node: id, socket: name });
+          return row(name, h("div", { class: "stack" }, h("span", {}, facts), field), output.doc);
         }),
       ),
     ];
+  }
+
+  /** Return the field with the condition on which an output pauses a run. */
+  #breakpoint(output: SocketRef): HTMLElement {
+    const current = breakpointsOf(this.editor.workflow).get(formatSocketRef(output)) ?? "";
+    const field = textField(
+      current,
+      { "aria-label": `${output.socket} pauses when`, class: "field" },
+      (text, isFinal) => {
+        const isValid = text.trim() === "" || isCondition(text);
+        field.classList.toggle("wrong", !isValid);
+        if (isFinal && isValid) this.editor.setBreakpoint(output, text.trim() || undefined);
+      },
+    );
+    field.placeholder = "pause when, e.g. < 0";
+    return field;
   }
 
   /** Return a list of outputs that fit an input, to link it without a mouse. */

@@ -5,13 +5,23 @@ import type { MenuTarget } from "../board/events";
 import { type Command, keyText, toMenuItem } from "../editor/commands";
 import type { Editor } from "../editor/editor";
 import { isObject, own } from "../model/json";
-import { type Box, brainFile, modeOf, type Point, styleOf } from "../model/workflow";
+import {
+  type Box,
+  brainFile,
+  breakpointsOf,
+  formatSocketRef,
+  isCondition,
+  modeOf,
+  type Point,
+  type SocketRef,
+  styleOf,
+} from "../model/workflow";
 import { pasteByMenu } from "./actions";
 import { colourMenu } from "./colour_menu";
 import { control } from "./controls";
 import { h } from "./dom";
 import { addNote, editFrame } from "./frame_dialog";
-import { type MenuItem, openMenu, openPopover } from "./overlay";
+import { ask, type MenuItem, openMenu, openPopover, showMessage } from "./overlay";
 import { openPalette } from "./palette";
 import { widgetField } from "./widget_field";
 
@@ -30,6 +40,7 @@ export function contextMenu(
     openMenu(
       [
         { name: "Add a reroute", run: () => editor.reroute(target.link, at) },
+        { name: "Pause at a value", run: () => void askBreakpoint(editor, target.link.from) },
         { name: "Take the wire out", danger: true, run: () => editor.unlink(target.link) },
       ],
       client,
@@ -53,6 +64,20 @@ export function contextMenu(
       client,
     );
   }
+}
+
+/** Ask for the condition on which an output pauses the run. */
+async function askBreakpoint(editor: Editor, output: SocketRef): Promise<void> {
+  const name = formatSocketRef(output);
+  const before = breakpointsOf(editor.workflow).get(name) ?? "< 0";
+  const condition = await ask(`Pause when ${name} is`, "Condition", before, "Set breakpoint");
+  if (condition === null) return;
+  if (isCondition(condition)) editor.setBreakpoint(output, condition);
+  else
+    showMessage(
+      `“${condition}” is no condition. Write < 0, >= 0.5, == true or == "jump".`,
+      "error",
+    );
 }
 
 function nodeItems(

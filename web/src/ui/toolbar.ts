@@ -68,6 +68,16 @@ export function toolbar(
     icon("pad"),
     h("span", {}, "Play"),
   );
+  const speed = h(
+    "select",
+    {
+      class: "field speed",
+      "aria-label": "Speed",
+      title: "Slow motion, against the console's own frame rate",
+      onchange: () => void session.setSpeed(Number(speed.value)),
+    },
+    ...SPEEDS.map(([value, name]) => h("option", { value }, name)),
+  );
   const clip = h(
     "button",
     {
@@ -109,7 +119,7 @@ export function toolbar(
       h("div", { class: "file" }, title, state),
       h("div", { class: "tools" }, save, undo, redo),
     ),
-    h("div", { class: "bar-middle" }, clock, start, record, pause, stop, clip, play, status),
+    h("div", { class: "bar-middle" }, clock, start, record, pause, stop, speed, clip, play, status),
     h(
       "div",
       { class: "bar-right" },
@@ -149,6 +159,8 @@ export function toolbar(
     record.title = live
       ? "Being recorded; stop the run and keep its tape and clip (Shift R)"
       : "Run, and keep a tape and a clip of it (Shift R); it needs a console";
+    speed.hidden = !session.canSlowDown;
+    speed.value = String(run?.speed ?? 1);
     clip.hidden = !session.canKeepClip;
     play.hidden = !live || run.rewinds !== null || session.pads.length === 0;
     play.setAttribute("aria-pressed", String(session.isPlaying));
@@ -178,6 +190,13 @@ export function toolbar(
   showRun();
 }
 
+const SPEEDS = [
+  [1, "Full speed"],
+  [0.5, "1/2 speed"],
+  [0.25, "1/4 speed"],
+  [0.1, "1/10 speed"],
+] as const;
+
 const WORDS = {
   queued: "Waiting",
   starting: "Starting",
@@ -194,6 +213,8 @@ function statusWords(run: Run | null, connected: boolean): HTMLElement[] {
     return [h("i", { class: "state failed" }), h("span", {}, "Disconnected; reconnecting")];
   if (!run) return [];
   const parts = [h("i", { class: `state ${run.state}` }), h("span", {}, WORDS[run.state])];
+  if (run.state === "paused" && run.breakpoints.length)
+    parts.push(h("span", { class: "fact" }, h("b", {}, run.breakpoints.join(", "))));
   const fact = (value: string, unit: string) =>
     parts.push(h("span", { class: "fact" }, h("b", {}, value), unit));
   if (run.tick !== null) fact(run.tick.toLocaleString("en"), run.tick === 1 ? "tick" : "ticks");
