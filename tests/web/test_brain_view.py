@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, expect
 
 from minibrains.brain_file import read_header
 from minibrains.files import bundled_dir
+from nodes.language.pretrained import VLMBrain
 from tests.support.contrast import least_contrast
 from tests.support.editor_page import editor
 
@@ -55,3 +56,16 @@ def test_the_list_of_files_opens_brains(browser: Browser, address: str) -> None:
         expect(dialog).to_contain_text("It states none")
         expect(dialog.locator("tr", has_text="rows").locator(".bars i")).to_have_count(32)
         assert page.troubles == []
+
+
+def test_a_model_says_how_much_memory_it_takes(browser: Browser, address: str) -> None:
+    with editor(browser, address) as page:
+        page.start_with("sf2")
+        page.select("strategist")
+        page.page.get_by_role("button", name="Look inside").press("Enter")
+        header = read_header(bundled_dir("models") / "vlm/sf2-untrained.safetensors")
+        sizes = VLMBrain.memory_sizes(header.tensors)
+        facts = page.page.locator("dialog .facts")
+        expect(facts).to_contain_text(
+            f"Memory{sizes['f32']:,} bytes in f32, {sizes['bf16']:,} bytes in bf16"
+        )
