@@ -174,6 +174,17 @@ class Brain:
             setattr(self, name, self.tensors[name])
         self.check(where)
 
+    @classmethod
+    def memory_sizes(cls, tensors: Mapping[str, TensorInfo]) -> Mapping[str, int]:
+        """Return the bytes of memory that its weights take when they are loaded, by the type of
+        number to compute in; empty if this kind does not say. Large models override it, because
+        that is not the size of the file.
+
+        Args:
+            tensors: The tensors of its file by name.
+        """
+        return {}
+
     def check(self, where: str) -> None:
         """Check the values. Subclasses raise BrainError with a message that starts with `where`."""
 

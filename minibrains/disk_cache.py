@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import stat
 import struct
 import time
@@ -15,8 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from minibrains.budgets import budget_of
 from minibrains.codec import pack, unpack
-from minibrains.errors import MinibrainsError
 from minibrains.files import home, write_atomic
 
 BUDGET: Final = 2 << 30
@@ -24,7 +23,6 @@ BUDGET: Final = 2 << 30
 BUDGET_VARIABLE: Final = "MINIBRAINS_CACHE_MB"
 MIN_ENTRY_BYTES: Final = 1 << 14
 """The least that an entry counts for, in bytes: this bounds the number of files in the folder."""
-_MEGABYTES: Final = re.compile("[0-9]{1,15}")
 _DIGEST_BYTES: Final = hashlib.sha256().digest_size
 _SECONDS: Final = struct.Struct("<d")
 _ABANDONED: Final = 3600.0
@@ -124,16 +122,7 @@ def disk_cache() -> DiskCache:
     Raises:
         MinibrainsError: The variable is not a number, or larger than any disk.
     """
-    text = os.environ.get(BUDGET_VARIABLE)
-    budget = BUDGET
-    if text:
-        if not _MEGABYTES.fullmatch(text):
-            expected = (
-                "expected a whole number of megabytes, of 15 digits at most, 0 to keep nothing"
-            )
-            raise MinibrainsError(f"{BUDGET_VARIABLE} is {text[:40]!r}; {expected}")
-        budget = int(text) << 20
-    return DiskCache(home() / "cache", budget)
+    return DiskCache(home() / "cache", budget_of(BUDGET_VARIABLE, BUDGET))
 
 
 def _read(file: Path) -> Made:

@@ -19,9 +19,11 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from minibrains.brain_file import hash_file
+from minibrains.budgets import budget_of
 from minibrains.errors import BrainError
 from minibrains.savings import tell_saving
 
+MODELS_VARIABLE: Final = "MINIBRAINS_MODELS_MB"
 T = TypeVar("T")
 _HOLD_NOTHING: Final = (str, bytes, int, float, type, ModuleType)
 """Types of objects that are not searched for arrays and tensors."""
@@ -86,12 +88,12 @@ class ModelCache:
     `host.load` uses MODEL_CACHE.
     """
 
-    def __init__(self, budget: int) -> None:
-        """Hold at most `budget` bytes of arrays and tensors.
+    def __init__(self, budget: int | None = None) -> None:
+        """Hold at most `budget` bytes of arrays and tensors; None: `model_budget()`.
 
         The newest entry stays even if it is larger.
         """
-        self.budget = budget
+        self._budget = budget
         self.used = 0
         """Bytes in use. Memory that several entries share, like weights that no adapter changes,
         counts once."""
@@ -161,7 +163,8 @@ class ModelCache:
                 if not self._holders[address]:
                     self.used += size
                 self._holders[address] += 1
-            while self.used > self.budget and len(self._entries) > 1:
+            budget = model_budget() if self._budget is None else self._budget
+            while self.used > budget and len(self._entries) > 1:
                 self._drop_oldest()
 
     def _drop_oldest(self) -> None:
@@ -202,6 +205,15 @@ def find_memory(made: Any) -> dict[int, int]:
     return found
 
 
+def model_budget() -> int:
+    """Return the bytes that models may take in a process: $MINIBRAINS_MODELS_MB megabytes,
+    or else half of the memory.
+
+    Raises MinibrainsError if the variable is not a number.
+    """
+    return budget_of(MODELS_VARIABLE, _half_of_memory())
+
+
 def _half_of_memory() -> int:
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
@@ -209,5 +221,5 @@ def _half_of_memory() -> int:
         return 8 << 30
 
 
-MODEL_CACHE: Final = ModelCache(_half_of_memory())
+MODEL_CACHE: Final = ModelCache()
 """The cache of this process."""

@@ -425,6 +425,13 @@ def parser() -> argparse.ArgumentParser:
     pack.add_argument("file", metavar="FILE", help="the brain file to write, .safetensors")
     pack.set_defaults(module="pack_model")
 
+    unpack = commands.add_parser(
+        "unpack-model", help="turn such a brain file into a folder for transformers or PEFT again"
+    )
+    unpack.add_argument("file", metavar="FILE", help="the brain, as written in a workflow")
+    unpack.add_argument("folder", metavar="FOLDER", help="the new folder")
+    unpack.set_defaults(module="unpack_model")
+
     new = commands.add_parser("new-node", help="write a template file for a node of your own")
     new.add_argument("name", metavar="NAME", help="name of the class, like EdgeFilter")
     new.set_defaults(module="new_node")

@@ -99,6 +99,22 @@ def buckets(counts: Sequence[int]) -> list[tuple[float, int]]:
     ]
 
 
+def upper_quantile(counts: Sequence[int], fraction: float) -> float | None:
+    """Return the milliseconds within which a share of the calls was done, as the upper bound of a
+    bucket; None if there was no call.
+
+    Args:
+        counts: The result of `OctaveHistogram.counts`.
+        fraction: The share, 0 to 1.
+    """
+    left = fraction * sum(counts)
+    for milliseconds, count in buckets(counts):
+        left -= count
+        if left <= 0:
+            return milliseconds
+    return None
+
+
 def _middle(bucket: int) -> float:
     if bucket < 2 << _FINE:
         return bucket * 1e-9

@@ -130,6 +130,7 @@ def describe_brain(header: BrainHeader, sha256: str | None) -> dict[str, Any]:
         **{name: _plain(header.metadata.get(name)) for name in FOR_PEOPLE},
         "config": header.config,
         "tensors": tensors,
+        "memory": {},
         "used_by": [],
     }
 
@@ -142,6 +143,16 @@ def _plain(text: str | None) -> Any:
         return parse_json(text)
     except ValueError:
         return text
+
+
+def memory_sizes(header: BrainHeader, registry: Registry) -> dict[str, int]:
+    """Return the bytes that a brain's weights take in memory, by type of number; empty if the node
+    types that take it do not say.
+    """
+    for cls in registry.values():
+        if cls.schema.brain is not None and cls.schema.brain.kind == header.kind:
+            return dict(cls.schema.brain.memory_sizes(header.tensors))
+    return {}
 
 
 def users(header: BrainHeader, registry: Registry) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from minibrains.engine.engine import Engine
 from minibrains.engine.stats import NodeStats
-from minibrains.engine.timing import LatencyHistogram, buckets
+from minibrains.engine.timing import LatencyHistogram, buckets, upper_quantile
 from minibrains.graph.check import Graph
 from minibrains.graph.workflow import RunSettings
 from minibrains.run.deadlines import Deadlines
@@ -154,7 +154,8 @@ def _node(name: str, results: Results) -> dict[str, Any]:
     counts and times that are zero are left out.
 
     `mean_us`: microseconds of a run within the tick, None if there was no run. `think_ms`:
-    milliseconds of a run in the background. `think_times`: the distribution of the latter.
+    milliseconds of a run in the background. `think_times`: the distribution of the latter, and
+    `think_p95_ms`: the upper bound of the bucket with its 95th percentile.
     """
     # the sums
     runs = skips = late = restarts = cached = errors = 0
@@ -184,6 +185,7 @@ def _node(name: str, results: Results) -> dict[str, Any]:
         think_ms = round(thinking / runs * 1e3, 3)
     unless_zero = {
         "think_ms": think_ms,
+        "think_p95_ms": upper_quantile(think_times, 0.95),
         "think_times": buckets(think_times),
         "late": late,
         "restarts": restarts,

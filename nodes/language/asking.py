@@ -67,7 +67,7 @@ class Pretrained:
             inputs: The result of `read`.
             answers: int64 [answers], the token of each answer.
         """
-        return self.next_logits(model, inputs)[answers].softmax(0)
+        return self.next_logits(model, inputs)[answers].float().softmax(0)
 
     def token(self, answer: str) -> int:
         """Return the token of an answer.

@@ -225,7 +225,7 @@ def merged(model: Any, adapters: Sequence[tuple[BrainRef, float]]) -> Any:
     are those of PEFT's `merge_and_unload`, which adds layers of its own to the model first.
 
     Args:
-        model: The model, with weights of f32.
+        model: The model, with weights of f32 or bf16.
         adapters: The adapters to add, one after another, and their weights.
 
     Raises:
@@ -253,7 +253,9 @@ def _add_adapter(model: Any, ref: BrainRef, weight: float) -> None:
                 f"the model's weights there are {expected}"
             )
         # in place, because allocating a large matrix takes longer than computing the sum
-        weights = (up @ down).mul_(_scale(brain.adapter, module) * weight).add_(layer.weight)
+        change = (up @ down).mul_(_scale(brain.adapter, module) * weight)
+        # the sum is computed in f32 and rounded once, as PEFT does
+        weights = change.to(layer.weight.device).add_(layer.weight).to(layer.weight.dtype)
         lowest, highest = torch.aminmax(weights)
         if not lowest.isfinite() or not highest.isfinite():
             raise BrainError(

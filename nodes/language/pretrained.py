@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from minibrains.tensors import as_array
 from nodes.language.asking import Pretrained, TextModel
 from nodes.language.chat_template import Frame, find_frame
 from nodes.language.model_files import CONFIG, FAMILIES, FILES, Family, check_files
+from nodes.language.placement import BYTES, Placement, place
 
 if TYPE_CHECKING:
     import torch
@@ -36,7 +38,7 @@ generated."""
 OFFLINE: Final = {"local_files_only": True, "trust_remote_code": False}
 """Arguments of every `from_pretrained`: nothing is downloaded, and no code of a model is run."""
 FLOATS: Final = ("f32", "f16", "bf16")
-"""The dtypes in which weights may be stored; the computation uses f32."""
+"""The dtypes in which weights may be stored, whatever it is that they are computed in."""
 OURS: Final = frozenset({
     "3589501babd7870204d95ebf2a6f04f01c48432c78922c823f822144278d6414",
     "67f28f8eafe3e9786563a1e6766cca1d2b944a26785e4f3aba6443d65936992e",
@@ -91,6 +93,11 @@ class VLMBrain(Brain):
         return FAMILIES[self.model_type].sees
 
     @classmethod
+    def memory_sizes(cls, tensors: Mapping[str, TensorInfo]) -> Mapping[str, int]:
+        numbers = sum(math.prod(info.shape) for info in tensors.values())
+        return {precision: numbers * size for precision, size in BYTES.items()}
+
+    @classmethod
     def of_folder(cls, folder: Path, answers: tuple[str, ...] = ()) -> Self:
         """Return the brain from a folder of transformers' `save_pretrained`.
 
@@ -110,15 +117,20 @@ class VLMBrain(Brain):
         return cls(tensors, files=files, answers=answers)
 
 
-def load_pretrained(ref: BrainRef) -> Pretrained:
-    """Load a model with transformers, as f32, from this one file.
+def load_pretrained(ref: BrainRef, placement: Placement | None = None) -> Pretrained:
+    """Load a model with transformers from this one file.
 
     A file that does not come with Minibrains is tried out first, once, in a process with limits,
     because its text files could use up all time or memory.
 
+    Args:
+        ref: Its file.
+        placement: Where it computes, and in which type of numbers; None: in f32 on the processor.
+
     Raises:
         BrainError: The model does not fit its configuration, or failed its trial.
     """
+    placement = placement or place("cpu", "f32")
     path = Path(ref.file)
     brain = VLMBrain.load(path)
     header = read_header(path)
@@ -130,7 +142,7 @@ def load_pretrained(ref: BrainRef) -> Pretrained:
     _be_quiet()
     with _in_a_sentence(path), _folder(brain.files) as folder:
         _link(path, folder / WEIGHTS)
-        model, faults = _load_model(folder, family)
+        model, faults = _load_model(folder, family, placement.dtype)
         processor = load_processor(folder, family)
         # the model's own template, which is a program, is not run here
         frame = frame or find_frame(processor, family.sees)
@@ -141,7 +153,10 @@ def load_pretrained(ref: BrainRef) -> Pretrained:
                 f"{path}: {short(found[0])} is one of {len(found)} "
                 f"{fault.replace('_', ' ')} of the model's tensors"
             )
-    return family.asked_by(model.requires_grad_(False).eval(), processor)
+    asked_by = family.asked_by
+    if family.faster is not None and placement.is_usual:
+        asked_by = family.faster
+    return asked_by(model.requires_grad_(False).eval().to(placement.device), processor)
 
 
 def weights_of(model: Any) -> Mapping[str, torch.Tensor]:
@@ -325,15 +340,14 @@ def _folder(files: Mapping[str, str]) -> Iterator[Path]:
         yield folder
 
 
-def _load_model(folder: Path, family: Family) -> Any:
+def _load_model(folder: Path, family: Family, dtype: torch.dtype) -> Any:
     """Return the model, and the tensors that its file lacks or has in excess."""
-    import torch
     import transformers
 
     kind = getattr(transformers, family.model)
     return kind.from_pretrained(
         folder,
-        dtype=torch.float32,
+        dtype=dtype,
         attn_implementation=family.attention,
         ignore_mismatched_sizes=True,
         output_loading_info=True,

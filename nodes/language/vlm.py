@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -22,10 +23,12 @@ from minibrains import (
     Text,
     widget,
 )
+from minibrains.brain_file import read_header
 from minibrains.loading import BrainRef
-from minibrains.torch_node import compute_on_one_thread
+from minibrains.torch_node import Device, compute_on_one_thread
 from nodes.language.asking import Pretrained
 from nodes.language.lora import Adapter, OwnAdapter, check_base, merged
+from nodes.language.placement import Precision, megabytes, place
 from nodes.language.pretrained import VLMBrain, load_pretrained
 
 Probabilities = Annotated[Mapping[str, float], Socket("probabilities")]
@@ -77,6 +80,17 @@ class Strategist(Node, abstract=True, background="either", fallback=NO_ANSWER):
         default=50, min=1, max=4096, doc="the largest number of tokens of a generated answer"
     )
 
+    device: Device = widget(
+        default="cpu",
+        rebuild=True,
+        doc='where the model computes; "auto": an accelerator if there is one',
+    )
+    precision: Precision = widget(
+        default="auto",
+        rebuild=True,
+        doc='in which it computes; "auto": bf16 on an accelerator, and f32 on the processor',
+    )
+
     def check(self) -> None:
         if self.answer == "choose" and not self.brain.answers:
             raise MinibrainsError(
@@ -90,7 +104,14 @@ class Strategist(Node, abstract=True, background="either", fallback=NO_ANSWER):
         if self.brain.ref is None:
             raise MinibrainsError("a model is loaded from its file, and this brain is in none")
         self._host, self._ref = host, self.brain.ref
-        self._plain: Pretrained = host.load(self._ref, "nodes.language.pretrained", load_pretrained)
+        self._placement = place(self.device, self.precision)
+        memory = VLMBrain.memory_sizes(read_header(Path(self._ref.file)).tensors)
+        self._placement.check_room(memory)
+        self._plain: Pretrained = host.load(
+            self._ref, f"nodes.language.pretrained in {self._placement}", self._load
+        )
+        size = megabytes(memory[self._placement.precision])
+        host.record(**{f"{host.node}_model": f"{self._placement}, {size}"})
         if self.answer == "choose":
             self._tokens = torch.tensor(
                 [self._plain.token(answer) for answer in self.brain.answers]
@@ -111,7 +132,7 @@ class Strategist(Node, abstract=True, background="either", fallback=NO_ANSWER):
 
         model = self._model(adapters)
         with torch.inference_mode():
-            inputs = self._plain.read(image, prompt)
+            inputs = self._placement.receive(self._plain.read(image, prompt))
             asked = inputs["input_ids"].shape[1]
             if self.answer == "choose":
                 found = self._plain.shares(model, inputs, self._tokens).tolist()
@@ -138,7 +159,10 @@ class Strategist(Node, abstract=True, background="either", fallback=NO_ANSWER):
             check_base(self._ref, adapter)
         refs = [(adapter.ref, adapter.weight) for adapter in adapters]
         ref = replace(self._ref, adapters=tuple(refs))
-        return self._host.load(ref, "nodes.language.lora", self._merged)
+        return self._host.load(ref, f"nodes.language.lora in {self._placement}", self._merged)
+
+    def _load(self, ref: BrainRef) -> Pretrained:
+        return load_pretrained(ref, self._placement)
 
     def _merged(self, ref: BrainRef) -> Any:
         return merged(self._plain.model, ref.adapters)

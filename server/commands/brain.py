@@ -15,7 +15,7 @@ from minibrains.brain_file import hash_file, read_header
 from minibrains.errors import BrainError, as_error
 from minibrains.files import home
 from minibrains.graph.catalog import find_brain_file, node_types
-from minibrains.graph.describe import FOR_PEOPLE, describe_brain, users
+from minibrains.graph.describe import FOR_PEOPLE, describe_brain, memory_sizes, users
 from server.cli import DONE, WRONG
 from server.terminal import tell
 
@@ -33,6 +33,7 @@ def main(arguments: argparse.Namespace) -> int:
     description, status = describe_brain(header, hash_file(header.path)), DONE
     try:
         description["used_by"] = list(users(header, registry))
+        description["memory"] = memory_sizes(header, registry)
     except BrainError as error:
         description.update(as_error(error))
         status = WRONG
@@ -57,6 +58,9 @@ def describe(description: dict[str, Any]) -> Iterator[str]:
             yield f"{name:<11}  {_shown(description[name])}"
     if description["used_by"]:
         yield f"used by      {', '.join(description['used_by'])}"
+    if description["memory"]:
+        sizes = [f"{size} bytes in {name}" for name, size in description["memory"].items()]
+        yield f"memory       {', '.join(sizes)}"
     tensors = description["tensors"]
     numbers = size = width = 0
     for tensor in tensors:

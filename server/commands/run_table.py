@@ -33,6 +33,9 @@ def describe(summary: dict[str, Any]) -> str:
             lines.append(
                 f"{name} failed {node['errors']} times, and the run went on: {node['first_error']}"
             )
+    for name in summary["brains"]:
+        if f"{name}_model" in summary:
+            lines.append(f"{name} computed in {summary[f'{name}_model']}")
     if "cache" in summary:
         lines.extend(_cache(summary["cache"]))
     if summary["worker_deaths"]:

@@ -17,7 +17,7 @@ from minibrains.brain_file import read_header
 from minibrains.errors import BrainError
 from minibrains.files import bundled_dir, find_inside, rename
 from minibrains.graph.catalog import find_moved_brain
-from minibrains.graph.describe import describe_brain, users
+from minibrains.graph.describe import describe_brain, memory_sizes, users
 from minibrains.graph.registry import Registry
 from minibrains.known_digests import FileKey
 from minibrains.tensor_histogram import tensor_histogram
@@ -112,6 +112,7 @@ class BrainFiles:
             description = {**describe_brain(header, digest), "file": name, "fault": None}
             try:
                 description["used_by"] = list(users(header, self._registry))
+                description["memory"] = memory_sizes(header, self._registry)
             except BrainError as error:
                 description["fault"] = str(error)
             return description

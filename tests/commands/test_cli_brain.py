@@ -52,6 +52,7 @@ def test_everything_as_json(capsys: pytest.CaptureFixture[str], brain: Any) -> N
         "metrics": {"score": 12.5},
         "config": {},
         "tensors": [{"name": "recovery", "dtype": "i32", "shape": [3], "bytes": 12}],
+        "memory": {},
         "used_by": ["CooldownGate@1"],
     }
 
@@ -81,6 +82,7 @@ def test_every_shipped_brain_is_found_by_name_and_fits(capsys: pytest.CaptureFix
         description = json.loads(capsys.readouterr().out)
         assert description["file"].endswith(name)
         assert description["used_by"]
+        assert bool(description["memory"]) == (description["kind"] == "vlm")
         assert description["size"] > sum(tensor["bytes"] for tensor in description["tensors"])
 
 

@@ -1,4 +1,6 @@
-"""Folders of transformers and PEFT become brains with the same numbers; nothing in them is run."""
+"""Folders of transformers and PEFT become brains with the same numbers, and brains such folders;
+nothing in them is run.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,13 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from minibrains.brain import Brain
 from minibrains.brain_file import read_header
 from minibrains.loading import BrainRef
+from minibrains.tensors import as_tensor
 from nodes.language.lora import LANGUAGE_LAYERS, LoraAdapter, merged
 from nodes.language.pretrained import VLMBrain, load_pretrained
+from server.commands.pack_model import pack
 from tests.support.command import Command
 from tests.support.tiny_vlm import save_model
 
@@ -102,6 +107,67 @@ def test_an_adapter_is_packed_bit_for_bit(
     assert brain.tensors.keys() == found.keys()
     for name, tensor in found.items():
         assert np.array_equal(brain.tensors[name], tensor.numpy())
+
+
+def test_a_model_is_unpacked_bit_for_bit(
+    minibrains: Command, base: BrainRef, tmp_path: Path
+) -> None:
+    from transformers import Qwen3VLForConditionalGeneration
+
+    folder = tmp_path / "out/Tiny-VL"
+    result = minibrains("unpack-model", base.file, str(folder))
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.strip() == str(folder)
+    brain = VLMBrain.load(Path(base.file))
+    _same_tensors(folder / "model.safetensors", brain)
+    for name, text in brain.files.items():
+        assert (folder / name).read_bytes() == text.encode()
+    assert [path.name for path in folder.parent.iterdir()] == ["Tiny-VL"]
+    theirs = Qwen3VLForConditionalGeneration.from_pretrained(folder).state_dict()
+    for name, tensor in load_pretrained(base).model.state_dict().items():
+        assert torch.equal(theirs[name], tensor)
+    again = minibrains("unpack-model", base.file, str(folder))
+    assert again.returncode == 2
+    assert "exists; choose another name" in again.stderr
+
+
+def test_an_adapter_is_unpacked_for_peft(
+    minibrains: Command, base: BrainRef, folder: Path, tmp_path: Path
+) -> None:
+    from peft import PeftModel
+
+    file, unpacked = tmp_path / "mine.safetensors", tmp_path / "unpacked"
+    minibrains("pack-model", str(folder), str(file))
+    result = minibrains("unpack-model", str(file), str(unpacked))
+    assert result.returncode == 0, result.stderr
+    brain = LoraAdapter.load(file)
+    _same_tensors(unpacked / "adapter_model.safetensors", brain)
+    again, _ = pack(unpacked)
+    assert again.config == brain.config
+    before, after = (
+        PeftModel.from_pretrained(load_pretrained(base).model, path).merge_and_unload()
+        for path in (folder, unpacked)
+    )
+    for name, tensor in before.state_dict().items():
+        assert torch.equal(after.state_dict()[name], tensor)
+
+
+def test_what_is_neither_model_nor_adapter_is_not_unpacked(
+    minibrains: Command, tmp_path: Path
+) -> None:
+    result = minibrains("unpack-model", "policy_head/duel.safetensors", str(tmp_path / "out"))
+    assert result.returncode == 2
+    assert "is of kind policy_head, of which there is no folder; expected a model" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def _same_tensors(file: Path, brain: Brain) -> None:
+    found = load_file(file)
+    assert found.keys() == brain.tensors.keys()
+    for name, array in brain.tensors.items():
+        expected = as_tensor(array)
+        assert found[name].dtype == expected.dtype
+        assert torch.equal(found[name], expected)
 
 
 def test_an_adapter_for_another_model_is_refused_by_both_names(

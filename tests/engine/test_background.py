@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from minibrains.engine.background import BackgroundNode
 from minibrains.engine.engine import Engine
 from minibrains.engine.node_runtime import NodeFailed
-from minibrains.engine.timing import OctaveHistogram, buckets
+from minibrains.engine.timing import OctaveHistogram, buckets, upper_quantile
 from minibrains.errors import MinibrainsError, NodeClassError, RunError, WorkflowError
 from minibrains.testing import check_node
 from tests.support.background_fixtures import TYPES, begin, nothing_is_left, running, seen, thinks
@@ -106,6 +106,21 @@ def test_the_histogram_of_thoughts_counts_each_in_its_half_octave(seconds: list[
     _, last_count = bars[-1]
     assert below + last_count == len(seconds)
     assert buckets(()) == buckets(OctaveHistogram().counts()) == []
+
+
+@given(st.lists(st.floats(1e-6, 1e3), min_size=1))
+def test_95_of_100_thoughts_are_done_within_the_bound_and_fewer_a_bucket_below(
+    seconds: list[float],
+) -> None:
+    times = OctaveHistogram()
+    for each in seconds:
+        times.add(each)
+    bound = upper_quantile(times.counts(), 0.95)
+    assert bound is not None
+    milliseconds = np.array(seconds) * 1e3
+    assert np.mean(milliseconds < bound * 1.002) >= 0.95
+    assert np.mean(milliseconds < bound / np.sqrt(2) * 0.998) < 0.95
+    assert upper_quantile((), 0.95) is None
 
 
 def test_a_node_counts_all_its_thoughts() -> None:

@@ -234,6 +234,7 @@ def test_a_page_sees_that_a_process_is_started_again(server: Server) -> None:
             await client.post(f"/runs/{prompt_id}/stop")
             outcome = await client.outcome(page, prompt_id)
             assert outcome["summary"]["nodes"]["mortal"]["restarts"] > 0
+            assert outcome["summary"]["nodes"]["mortal"]["think_p95_ms"] > 0
             details = await client.get(f"/runs/{prompt_id}")
             assert details["nodes"]["mortal"]["restarts"] > 0
 

@@ -26,8 +26,10 @@ from transformers import (
 )
 
 from minibrains import ABSENT, Absent, BrainError, MinibrainsError
+from minibrains.brain_file import read_header
 from minibrains.files import bundled_dir, home
 from minibrains.testing import opened
+from nodes.language import placement
 from nodes.language.asking import Pretrained
 from nodes.language.lora import LANGUAGE_LAYERS, Adapter, LoraAdapter, LoRALoader, merged
 from nodes.language.model_files import FAMILIES
@@ -79,7 +81,7 @@ def both() -> tuple[Pretrained, Pretrained]:
     """The shipped model twice: asked by transformers' own calls, and in less time."""
     assert QWEN.ref is not None
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(FAMILIES, "qwen3_vl", FAMILIES["qwen3_vl"]._replace(asked_by=Pretrained))
+        patch.setitem(FAMILIES, "qwen3_vl", FAMILIES["qwen3_vl"]._replace(faster=None))
         plain = load_pretrained(QWEN.ref)
     fast = load_pretrained(QWEN.ref)
     assert (type(plain), type(fast)) == (Pretrained, FastQwen3VL)
@@ -115,20 +117,20 @@ def test_the_fast_way_reads_and_answers_as_transformers_own_calls_do(
 def test_a_strategist_decides_the_same_both_ways(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    found: dict[type[Pretrained], list[str]] = {}
-    for asked_by in (Pretrained, FastQwen3VL):
-        monkeypatch.setitem(FAMILIES, "qwen3_vl", FAMILIES["qwen3_vl"]._replace(asked_by=asked_by))
+    found: dict[type[Pretrained] | None, list[str]] = {}
+    for faster in (None, FastQwen3VL):
+        monkeypatch.setitem(FAMILIES, "qwen3_vl", FAMILIES["qwen3_vl"]._replace(faster=faster))
         # a file of its own, so that no other test's model is found
-        path = tmp_path / asked_by.__name__
+        path = tmp_path / str(faster)
         brain = VLMBrain(QWEN.tensors, files=QWEN.files, answers=QWEN.answers)
         brain.save(path, title="t", made_by="test")
-        found[asked_by] = []
+        found[faster] = []
         for answer in ("choose", "generate"):
             node = VLMStrategist(brain=VLMBrain.load(path), answer=answer, most=6)
             with opened(node):
                 for image, prompt in QUESTIONS:
-                    found[asked_by].append(node.tick(image, prompt, []).text)
-    assert found[Pretrained] == found[FastQwen3VL]
+                    found[faster].append(node.tick(image, prompt, []).text)
+    assert found[None] == found[FastQwen3VL]
 
 
 # -- all families ----------------------------------------------------------------------------------
@@ -261,6 +263,27 @@ def test_it_reads_and_answers_as_transformers_alone_does(small: Small) -> None:
     assert len(seen) == (3 if small.brain.sees else 2), "it looks, and it reads"
 
 
+def test_in_bf16_it_answers_as_transformers_does_in_bf16(small: Small) -> None:
+    kind = AutoModelForImageTextToText if small.brain.sees else AutoModelForCausalLM
+    # in bf16, one implementation of attention differs from another by more than a rounding
+    attention = FAMILIES[small.brain.model_type].attention
+    model = kind.from_pretrained(
+        small.folder, dtype=torch.bfloat16, attn_implementation=attention
+    ).eval()
+    image, prompt = QUESTIONS[1]
+    inputs: dict[str, torch.Tensor] = {}
+    for name, tensor in small.read(image, prompt).items():
+        inputs[name] = tensor.to(torch.bfloat16) if tensor.is_floating_point() else tensor
+    tokens = [small.asked.token(answer) for answer in small.brain.answers]
+    expected = torch.softmax(_logits(model, inputs)[tokens].float(), 0).tolist()
+    node = small.node(answer="choose", precision="bf16")
+    with opened(node) as host:
+        chosen = _ask(node, image, prompt)
+    assert not isinstance(chosen.probabilities, Absent)
+    assert list(chosen.probabilities.values()) == pytest.approx(expected, abs=1e-4)
+    assert host.facts["node_model"].startswith("bf16 on cpu, ")
+
+
 def test_an_adapter_of_peft_changes_the_answers_as_peft_does(small: Small, tmp_path: Path) -> None:
     from peft import LoraConfig, get_peft_model
 
@@ -297,6 +320,39 @@ def test_an_adapter_of_peft_changes_the_answers_as_peft_does(small: Small, tmp_p
     # merged weights keep their names
     weights = weights_of(merged(small.asked.model, [(link.ref, 1.0)]))
     assert weights.keys() >= small.brain.tensors.keys(), "the names of its file"
+
+
+def test_an_adapter_is_added_to_weights_in_bf16_as_peft_does(small: Small, tmp_path: Path) -> None:
+    from peft import LoraConfig, get_peft_model
+
+    assert small.brain.ref is not None
+    asked = load_pretrained(small.brain.ref, placement.place("cpu", "bf16"))
+    settings = LoraConfig(r=2, target_modules=LANGUAGE_LAYERS, init_lora_weights=False)
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(1)
+        changed = get_peft_model(copy.deepcopy(asked.model), settings)
+    changed.save_pretrained(tmp_path, save_embedding_layers=False)
+    adapter = LoraAdapter.of_folder(tmp_path, small.brain.ref)
+    adapter.save(tmp_path / "lora.safetensors", title="t", made_by="test")
+    ref = LoraAdapter.load(tmp_path / "lora.safetensors").ref
+    assert ref is not None
+    found = merged(asked.model, [(ref, 1.0)]).state_dict()
+    for name, tensor in changed.merge_and_unload().state_dict().items():
+        assert torch.equal(found[name], tensor), name
+
+
+def test_a_model_that_is_too_large_is_refused_with_its_size(
+    small: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert small.brain.ref is not None
+    tensors = read_header(Path(small.brain.ref.file)).tensors
+    sizes = small.brain.memory_sizes(tensors)
+    weights = sum(tensor.nbytes for tensor in small.asked.model.parameters())
+    assert sizes["f32"] == weights == 2 * sizes["bf16"]
+    monkeypatch.setenv("MINIBRAINS_MODELS_MB", "0")
+    said = rf"takes {sizes['f32'] / 1e6:.1f} MB in f32 on cpu, and models may take 0.0 MB"
+    with pytest.raises(MinibrainsError, match=said), opened(small.node()):
+        pass
 
 
 def test_the_node_for_the_other_kind_of_model_is_refused(small: Small) -> None:

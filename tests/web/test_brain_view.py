@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from minibrains.brain_file import read_header
 from minibrains.files import bundled_dir
+from nodes.language.pretrained import VLMBrain
 from tests.support.contrast import least_contrast
 from tests.support.editor_page import EditorPage
 
@@ -49,3 +50,15 @@ def test_the_list_of_files_opens_brains(page: EditorPage) -> None:
     dialog = page.page.locator("dialog")
     expect(dialog).to_contain_text("It states none")
     expect(dialog.locator("tr", has_text="rows").locator(".bars i")).to_have_count(32)
+
+
+def test_a_model_says_how_much_memory_it_takes(page: EditorPage) -> None:
+    page.start_with("sf2_ram_text")
+    page.select("strategist")
+    page.page.get_by_role("button", name="Look inside").press("Enter")
+    header = read_header(bundled_dir("models") / "vlm/sf2-untrained.safetensors")
+    sizes = VLMBrain.memory_sizes(header.tensors)
+    facts = page.page.locator("dialog .facts")
+    expect(facts).to_contain_text(
+        f"Memory{sizes['f32']:,} bytes in f32, {sizes['bf16']:,} bytes in bf16"
+    )

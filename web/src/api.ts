@@ -70,6 +70,8 @@ export interface BrainDescription {
   readonly metrics: Json;
   readonly config: JsonObject;
   readonly tensors: readonly TensorDescription[];
+  /** Type of number -> bytes that its weights take in memory; empty if its kind does not say. */
+  readonly memory: Readonly<Record<string, number>>;
   readonly used_by: readonly string[];
   /** Its parents; `file` is null for one that is not here. */
   readonly lineage: readonly {

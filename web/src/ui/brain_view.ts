@@ -44,6 +44,7 @@ function heading(brain: BrainDescription): HTMLElement {
     ["Metrics", metrics(brain.metrics)],
     ["Used by", brain.used_by.join(", ") || null],
     ["Size", `${brain.size.toLocaleString("en")} bytes`],
+    ["Memory", memory(brain.memory)],
     ["SHA-256", h("code", {}, brain.sha256 ?? "still being computed")],
   ];
   const rows = facts.filter(([, value]) => value !== null);
@@ -52,6 +53,14 @@ function heading(brain: BrainDescription): HTMLElement {
     { class: "facts" },
     ...rows.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]),
   );
+}
+
+/** Return what its weights take in memory, which is not the size of the file. */
+function memory(sizes: BrainDescription["memory"]): string | null {
+  const parts = Object.entries(sizes).map(
+    ([type, bytes]) => `${bytes.toLocaleString("en")} bytes in ${type}`,
+  );
+  return parts.join(", ") || null;
 }
 
 function metrics(value: Json): HTMLElement | string | null {

@@ -643,13 +643,17 @@ function histogram(thinkTimes: NodeStatus["thinkTimes"]): HTMLElement {
   const most = Math.max(...thinkTimes.map(([, n]) => n));
   const ms = (value: number) => `${Number(value.toPrecision(2))} ms`;
   const from = (i: number) => thinkTimes[i]![0] / Math.SQRT2;
-  let remaining = total / 2;
-  const median = thinkTimes.find(([, n]) => {
-    remaining -= n;
-    return remaining <= 0;
-  })!;
+  /** Return the milliseconds within which a share of the thoughts was done. */
+  const within = (share: number) => {
+    let remaining = total * share;
+    return thinkTimes.find(([, n]) => {
+      remaining -= n;
+      return remaining <= 0;
+    })![0];
+  };
   const last = thinkTimes[thinkTimes.length - 1]!;
-  const summary = `${count(total, "thought")}: half took less than ${ms(median[0])}, all less than ${ms(last[0])}`;
+  const shares = `half took less than ${ms(within(0.5))}, 95 % less than ${ms(within(0.95))}`;
+  const summary = `${count(total, "thought")}: ${shares}, all less than ${ms(last[0])}`;
   return h(
     "div",
     {},
