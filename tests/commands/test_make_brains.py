@@ -106,9 +106,9 @@ def test_a_brain_that_a_workflow_makes_names_it_in_its_header() -> None:
 def test_a_brain_that_is_not_shipped_is_refused(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert main(["make-brains", "vlm/sf2.safetensors", "--into", str(tmp_path)]) == 2
+    assert main(["make-brains", "vlm/sf3-untrained.safetensors", "--into", str(tmp_path)]) == 2
     said = capsys.readouterr().err
-    assert "there is no shipped brain 'vlm/sf2.safetensors' to make" in said
+    assert "there is no shipped brain 'vlm/sf3-untrained.safetensors' to make" in said
     assert "Did you mean" in said
     assert not any(tmp_path.iterdir())
 

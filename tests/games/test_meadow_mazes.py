@@ -10,8 +10,8 @@ import pytest
 from games.source.meadow.cartridge import COLUMNS, ROWS, WALK
 from tests.support.played_world import MOVES, THINGS, PlayedWorld
 
-Place = tuple[int, int]
-ENTRANCE: Place = (1, 1)
+Cell = tuple[int, int]
+ENTRANCE: Cell = (1, 1)
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def world() -> Iterator[PlayedWorld]:
     world.close()
 
 
-def enter(world: PlayedWorld, seed: int) -> dict[str, Place]:
+def enter(world: PlayedWorld, seed: int) -> dict[str, Cell]:
     """Enter the maze of a seed; where its things are."""
     cartridge = world.cartridge
     cartridge.begin(seed)
@@ -29,7 +29,7 @@ def enter(world: PlayedWorld, seed: int) -> dict[str, Place]:
     cartridge.set("y", 4)
     cartridge.step("UP", frames=10)
     assert (cartridge.get("area"), cartridge.get("mode")) == (1, WALK)
-    places: dict[str, Place] = {}
+    places: dict[str, Cell] = {}
     for slot in range(THINGS):
         number = cartridge.get(f"thing_id_{slot:02}")
         place = cartridge.get(f"thing_x_{slot:02}"), cartridge.get(f"thing_y_{slot:02}")
@@ -37,7 +37,7 @@ def enter(world: PlayedWorld, seed: int) -> dict[str, Place]:
     return places
 
 
-def reached(walls: list[int], places: dict[str, Place]) -> tuple[set[str], int]:
+def reached(walls: list[int], places: dict[str, Cell]) -> tuple[set[str], int]:
     """Return the things that can be faced from the entrance, and the number of tiles that can be
     stood on.
     """
@@ -82,7 +82,7 @@ def test_a_thousand_mazes_can_be_solved(world: PlayedWorld) -> None:
 
 
 def test_each_seed_has_a_maze_of_its_own_and_always_the_same(world: PlayedWorld) -> None:
-    mazes: list[tuple[dict[str, Place], list[int]]] = []
+    mazes: list[tuple[dict[str, Cell], list[int]]] = []
     for seed in (1, 2, 3, 2**32 - 1, 1):
         mazes.append((enter(world, seed), world.cartridge.walls()))
     assert mazes[0] == mazes[-1]
