@@ -100,7 +100,9 @@ class VLMSamples:
     def leave_out_others(self, actions: Collection[int]) -> int:
         """Leave out the samples whose label is none of these actions, and return their number."""
         kept = np.isin(self.labels, list(actions))
-        self._pictures = [self._pictures[row] for row in np.flatnonzero(kept).tolist()]
+        rows = np.flatnonzero(kept).tolist()
+        self._pictures = [self._pictures[row] for row in rows]
+        self._before = [self._before[row] for row in rows]
         self.labels, self.seconds = self.labels[kept], self.seconds[kept]
         self.targets, self._asked = self.targets[kept], self._asked[kept]
         return int(np.count_nonzero(~kept))

@@ -14,6 +14,7 @@ from nodes.actions.history import ActionHistory
 from nodes.fighting.features import GameFeatures
 from nodes.language.prompt import PromptBuilder, PromptTemplate
 from nodes.learning.data_set import DataSet
+from nodes.learning.episode_file import Sample
 from nodes.learning.vlm_samples import VLMSamples
 from tests.support.data_sets import INFO, TABLE, samples
 
@@ -38,17 +39,41 @@ def test_three_are_told_if_no_number_is_given() -> None:
     assert _told(node, (2,)) == ["nothing yet"]
 
 
-def test_a_training_asks_the_same_about_a_data_set(tmp_path: Path) -> None:
-    rows = [
-        sample._replace(played=action, actionable=True)
-        for sample, action in zip(samples(len(PLAYED)), PLAYED, strict=True)
-    ]
-    data = DataSet(tmp_path)
-    for episode in range(2):
+def _write_episodes(folder: Path, count: int) -> DataSet:
+    """Write episodes in which the actions of PLAYED are taken, and return the data set."""
+    rows: list[Sample] = []
+    for sample, action in zip(samples(len(PLAYED)), PLAYED, strict=True):
+        rows.append(sample._replace(played=action, actionable=True))
+    data = DataSet(folder)
+    for episode in range(count):
         data.write(replace(INFO, episode=episode, samples=len(rows)), rows)
+    return data
+
+
+def _prompts(asked: VLMSamples) -> list[str]:
+    """Return the question of each sample."""
+    return [asked[row].prompt for row in range(len(asked))]
+
+
+def test_a_training_asks_the_same_about_a_data_set(tmp_path: Path) -> None:
+    data = _write_episodes(tmp_path, 2)
     asked = VLMSamples(data, data.episodes(), [PROMPT])
     node = ActionHistory(brain=TABLE, prompt=PROMPT)
-    assert [asked[row].prompt for row in range(len(asked))] == _told(node, PLAYED) * 2
+    assert _prompts(asked) == _told(node, PLAYED) * 2
+
+
+def test_samples_that_are_left_out_take_their_history_with_them(tmp_path: Path) -> None:
+    data = _write_episodes(tmp_path, 2)
+    asked = VLMSamples(data, data.episodes(), [PROMPT])
+    labels, prompts = asked.labels.tolist(), _prompts(asked)
+    wanted = labels[-1]
+    expected: list[str] = []
+    for label, prompt in zip(labels, prompts, strict=True):
+        if label == wanted:
+            expected.append(prompt)
+
+    assert asked.leave_out_others([wanted]) == len(labels) - len(expected) > 0
+    assert _prompts(asked) == expected
 
 
 def test_a_description_of_the_fight_has_a_place_for_them() -> None:
