@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -290,7 +290,7 @@ class _Training:
             return 0
         return int(self.curves["step"][-1])
 
-    def play(self, count: int, is_stopping: Any) -> Shown | None:
+    def play(self, count: int, is_stopping: Callable[[], bool]) -> Shown | None:
         """Let the teacher make some decisions; return None if that was stopped."""
         import torch
 
