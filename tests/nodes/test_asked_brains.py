@@ -54,6 +54,7 @@ def test_a_policy_is_asked_with_the_eyes_of_its_training(home: Path) -> None:
     head.module = head.make_module()
     frames = Lessons(eyes, [lesson]).frames(np.arange(info.samples))
     shares = head.answer(as_shown(frames)).softmax(1).detach().numpy()
+
     assert np.array_equal(answers.ticks, data.read(info).ticks)
     assert np.array_equal(answers.actions, shares.argmax(1))
     assert np.array_equal(answers.shares, shares.max(1))
@@ -63,8 +64,10 @@ def test_a_model_is_asked_as_in_play(tmp_path: Path) -> None:
     data = write_pictures(1)
     model = save_model(tmp_path / "tiny.safetensors")
     (info,) = data.episodes()
-    answers = load_asked(tmp_path / "tiny.safetensors", tmp_path, PROMPTS[0]).ask(data.read(info))
     samples = data.read(info)
+    asked = load_asked(tmp_path / "tiny.safetensors", tmp_path, PROMPTS[0])
+    answers = asked.ask(samples)
+
     node = VLMStrategist(brain=model, answer="choose")
     with opened(node, ScratchHost(tmp_path)):
         for row in range(0, len(samples), 8):
@@ -78,6 +81,7 @@ def test_an_adapter_is_asked_with_its_model(tmp_path: Path, home: Path) -> None:
     path = home / "models" / "vlm" / "tiny.safetensors"
     model = save_model(path)
     assert model.ref is not None
+
     name = "base_model.model.model.language_model.layers.0.mlp.down_proj"
     random = np.random.default_rng(3)
     tensors = {
@@ -87,6 +91,7 @@ def test_an_adapter_is_asked_with_its_model(tmp_path: Path, home: Path) -> None:
     settings = {"peft_type": "LORA", "r": 2, "lora_alpha": 4}
     adapter = LoraAdapter(tensors, adapter=settings, base="Tiny", base_sha256=model.ref.sha256)
     adapter.save(tmp_path / "adapter.safetensors", title="Adapter", made_by="a test")
+
     (info,) = data.episodes()
     asked = load_asked(tmp_path / "adapter.safetensors", home / "models", PROMPTS[0])
     answers = asked.ask(data.read(info))
@@ -99,6 +104,7 @@ def test_an_adapter_is_asked_with_its_model(tmp_path: Path, home: Path) -> None:
         plain = node.tick(picture, PROMPTS[0], [])
     assert answers.shares[0] == np.float32(_number(adapted.confidence))
     assert answers.shares[0] != np.float32(_number(plain.confidence))
+
     path.unlink()
     with pytest.raises(BrainError, match="needs the vlm brain with the SHA-256"):
         load_asked(tmp_path / "adapter.safetensors", home / "models", PROMPTS[0])
@@ -111,11 +117,13 @@ def test_answers_are_kept_as_long_as_the_pictures_are_the_same(
     (info,) = data.episodes()
     asked = load_asked(write_untrained_policy(home / "models"), home / "models")
     first = asked.ask(data.read(info))
+
     data.correct({info.key: {0: 0, 10: 0, 20: 0}})
     monkeypatch.delattr(asked_brains, "look_at")  # so it cannot be asked again
     (corrected,) = data.episodes()
     again = asked.ask(data.read(corrected))
     assert np.array_equal(again.actions, first.actions)
+
     data.correct({info.key: {0: None}})
     (shorter,) = data.episodes()
     with pytest.raises(NameError):
@@ -126,8 +134,10 @@ def test_brains_that_do_not_fit_are_told_apart(tmp_path: Path, home: Path) -> No
     policy = read_header(write_untrained_policy(home / "models"))
     assert refusal(policy, ACTIONS) == ""
     assert refusal(policy, ("wait", "punch", "kick")) == "it chooses among other actions"
+
     untrained = read_header(bundled_dir("models") / "policy_head/airstriker-untrained.safetensors")
     assert refusal(untrained, ()) == "its header does not say what it was shown in training"
+
     save_model(tmp_path / "tiny.safetensors")
     model = read_header(tmp_path / "tiny.safetensors")
     assert refusal(model, ACTIONS) == ""
@@ -140,6 +150,7 @@ def test_other_pictures_are_a_sentence(tmp_path: Path, home: Path) -> None:
     data = write_pictures(1)
     with pytest.raises(DataError, match="row 0: the picture has 32x96 pixels"):
         asked.ask(data.read(data.episodes()[0]))
+
     save_model(tmp_path / "tiny.safetensors")
     with pytest.raises(MinibrainsError, match="the question is empty"):
         load_asked(tmp_path / "tiny.safetensors", tmp_path, " ")
@@ -160,6 +171,7 @@ def test_samples_are_selected() -> None:
     labels = data.label_by_tick(first.key)
     label = (labels[wrong] or 0) + 1
     data.correct({first.key: {tick: None, wrong: label % 3}})
+
     table = _table(data)
 
     def count(**wanted: Any) -> int:
@@ -183,8 +195,10 @@ def test_samples_are_selected() -> None:
     found = table.describe(row)
     assert (found["episode"], found["tick"]) == (first.key, tick)
     assert (found["label"], found["original"]) == (None, labels[tick])
+
     (row,) = table.select(SampleFilter(kept="corrected"))
     assert table.describe(row)["label"] == label % 3
+
     (*_, row) = table.select(SampleFilter(episode=second.key))
     assert table.describe(row) == {
         "episode": second.key,

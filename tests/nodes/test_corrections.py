@@ -38,6 +38,7 @@ def test_a_label_is_corrected(tmp_path: Path) -> None:
     data = written(tmp_path)
     before = hash_data(data, data.episodes())
     data.correct({KEY: {10: 2}})
+
     first, second, third = samples()
     assert read(data) == [first, second._replace(action=2), third]
     assert hash_data(data, data.episodes()) != before
@@ -49,6 +50,7 @@ def test_the_second_best_action_is_not_the_label_too(tmp_path: Path) -> None:
     assert read(data)[0].second == 2
     data.correct({KEY: {0: 2}})
     assert (read(data)[0].action, read(data)[0].second) == (2, None)
+
     data.correct({KEY: {0: 1}})
     assert (read(data)[0].action, read(data)[0].second) == (1, 2)
 
@@ -58,6 +60,7 @@ def test_samples_are_deleted_and_brought_back(tmp_path: Path) -> None:
     data.correct({KEY: {0: None, 10: None}})
     assert [sample.tick for sample in read(data)] == [20]
     assert data.label_by_tick(KEY) == {0: None, 10: None, 20: 2}
+
     data.correct({KEY: {10: 0}})
     _, second, third = samples()
     assert read(data) == [second._replace(action=0), third]
@@ -68,6 +71,7 @@ def test_an_episode_with_its_original_labels_is_the_file_that_it_was(tmp_path: P
     before = hash_file(data.path_of(KEY))
     data.correct({KEY: {0: None, 20: 1}})
     assert hash_file(data.path_of(KEY)) != before
+
     data.correct({KEY: {0: 0, 20: 2}})
     assert hash_file(data.path_of(KEY)) == before
     assert not list((tmp_path / ".originals").iterdir())
@@ -86,9 +90,11 @@ def test_an_episode_without_samples_has_no_file_and_is_not_collected_again(tmp_p
     data.correct({KEY: dict.fromkeys((0, 10, 20))})
     assert [info.episode for info in data.episodes()] == [1]
     assert data.has(KEY)
+
     data.write(INFO, samples())  # by a run that began before
     assert not data.path_of(KEY).exists()
     assert data.names() == sorted([KEY, replace(INFO, episode=1).key])
+
     data.correct({KEY: {20: 2}})
     assert [sample.tick for sample in read(data)] == [20]
 
@@ -108,6 +114,7 @@ def test_the_card_counts_what_is_left(tmp_path: Path) -> None:
     assert "| samples | 5 |" in card
     assert "| episodes corrected by hand | 1 |" in card
     assert "| 2 | punch | 3 | 60.0 % |" in card
+
     for key in data.names():
         data.correct({key: dict.fromkeys((0, 10, 20))})
     assert not (tmp_path / "README.md").exists()
@@ -161,6 +168,7 @@ def test_an_episode_that_is_held_back_is_not_corrected(tmp_path: Path) -> None:
     data = written(tmp_path)
     rewrite(data.path_of(KEY), lambda columns, about: about.update(state_sha256=sha256))
     held_back = data.path_of(KEY).read_bytes()
+
     for use in (data.sample, data.picture):
         with pytest.raises(DataError, match="is held back"):
             use(KEY, 0)
@@ -191,6 +199,7 @@ def test_processes_that_write_and_correct_lose_nothing(tmp_path: Path) -> None:
     for worker in workers:
         worker.join()
         assert worker.exitcode == 0
+
     assert data.label_by_tick(KEY) == {0: 1, 10: 1, 20: 2}
     assert len(data.episodes()) == 12
     data.write_card()

@@ -92,6 +92,7 @@ def seen(count: int, seed: int = 0) -> dict[str, torch.Tensor]:
 def test_the_parts_have_the_shapes_of_the_plan(files: dict[str, Path]) -> None:
     nodes, shown = nodes_of(files), seen(2)
     width = nodes["groups"].brain.width
+
     features = nodes["encoder"].forward(shown["stack/frames"])
     assert features.shape == (2, 512)
     table, _ = nodes["history"].forward(
@@ -101,8 +102,10 @@ def test_the_parts_have_the_shapes_of_the_plan(files: dict[str, Path]) -> None:
         nodes["history"].start_state(2),
     )
     assert table.shape == (2, 8, 545)
+
     summary, rows = nodes["groups"].forward(table)
     assert (summary.shape, rows.shape) == ((2, width), (2, 8, 3 * width))
+
     found = nodes["times"].forward(summary, rows)
     assert found.shape == (2, width)
     assert nodes["head"].forward(found).shape == (2, 57)
@@ -146,6 +149,7 @@ def test_an_attention_is_that_of_torch(files: dict[str, Path]) -> None:
         "out_proj.bias": node.module["answer"].bias,
     }
     torchs.load_state_dict(weights)
+
     query, rows = torch.randn(3, width), torch.randn(3, 8, columns)
     with torch.no_grad():
         answer, _ = torchs(query[:, None], rows, rows)
@@ -177,6 +181,7 @@ def test_a_gradient_reaches_every_part(files: dict[str, Path]) -> None:
     values, _ = network.reading("value.number")(shown, network.initial(2))
     loss: Any = logits.logsumexp(1).sum() + values.sum()
     loss.backward()
+
     for name in CLASSES:
         for part, weights in network.network(name).named_parameters():
             assert weights.grad is not None, (name, part)
@@ -190,6 +195,7 @@ def test_a_gradient_reaches_what_was_seen_seven_decisions_ago_and_no_more() -> N
     logits, _ = network(shown, network.initial(1))
     loss: Any = logits[-1].logsumexp(0)
     loss.backward()
+
     gradient = shown["stack/frames"].grad
     assert gradient is not None
     assert (gradient.abs().amax((1, 2, 3)) > 0).tolist() == [False] * 2 + [True] * 8
@@ -288,6 +294,7 @@ def test_the_history_has_the_last_decisions_side_by_side_and_begins_anew() -> No
                     {"features": features[step], "numbers": numbers[step], "buttons": before}
                 )
             tables = play(node, *looks)
+
             assert tables[0].shape == (8, 545)
             assert not tables[0][:-1].any(), "nothing is there before the first decision"
             last = slice(begin + 1, begin + 9)
