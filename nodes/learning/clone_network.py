@@ -202,10 +202,14 @@ class CloneNetwork(Register, category="learning", collects=True, terminal="finis
             brains=brains,
             packs=packs,
         )
-        network = region(self.workflow, self.train, brains=brains, packs=packs)
-        for node in self.freeze:
-            network.network(node).requires_grad_(False)
-        training = self._training = _Training(self, game, network)
+        try:
+            network = region(self.workflow, self.train, brains=brains, packs=packs)
+            for node in self.freeze:
+                network.network(node).requires_grad_(False)
+            training = self._training = _Training(self, game, network)
+        except BaseException:
+            game.close()
+            raise
         self._about = {"environment": game.workflow_sha256, **checkpoint.settings_of(self, _FREE)}
         path = self._folder / checkpoint.RESUME
         if packed is not None:

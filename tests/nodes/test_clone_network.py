@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from pathlib import Path
 from typing import Any
@@ -131,6 +132,7 @@ def test_other_settings_are_another_training(home: Path) -> None:
 def test_what_cannot_be_trained_is_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(MinibrainsError, match=message):
         train(**settings)
+    assert not gc.get_freeze_count(), "the game is still open"
 
 
 def test_an_environment_tells_what_the_teacher_would_do() -> None:
