@@ -59,13 +59,16 @@ _STATE: Final = "trainer_state.json"
 
 
 class _Data(NamedTuple):
-    """The data set, split."""
+    """The data sets, split."""
 
     infos: list[EpisodeInfo]
+    """The episodes of `data`."""
     training: VLMSamples
     validation: VLMSamples
     answers: tuple[str, ...]
     """The answers that the model chooses from: numbers of actions."""
+    instructed: Mapping[str, Mapping[str, Any]]
+    """For each data set of `instructions` what the header of a brain says of it."""
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -89,6 +92,12 @@ class VLMTraining(Imitation, abstract=True):
         doc="the question; with several, each sample is asked one of them, so that the model "
         "learns to read; {actions} stands for the last three actions, and {actions:5} for the last "
         "five, as in ActionHistory",
+    )
+    instructions: Mapping[str, tuple[str, ...]] = widget(
+        default=MappingProxyType({}),
+        rebuild=True,
+        doc="further data sets of another way to act, each with the questions that its samples are "
+        "asked, such as an instruction to attack: the model learns to follow it",
     )
     smoothing: float = widget(
         default=0.02, min=0.0, max=1.0, rebuild=True, doc="share of the loss about all answers"
@@ -118,10 +127,10 @@ class VLMTraining(Imitation, abstract=True):
 
     def check(self) -> None:
         super().check()
-        if not all(prompt.strip() for prompt in self.prompts) or not self.prompts:
-            raise MinibrainsError(
-                f"prompts is {list(self.prompts)}; expected at least one question, none empty"
-            )
+        _check_questions("prompts", self.prompts)
+        for name, questions in self.instructions.items():
+            DataSet.named(name)
+            _check_questions(f"instructions of {name}", questions)
 
     def open(self, host: Host) -> None:
         load_arrow()  # what may be missing is better missed now than after an hour
@@ -239,6 +248,7 @@ class VLMTraining(Imitation, abstract=True):
         data = self._data = self._read()
         self._about = {
             "data_sha256": hash_data(self._data_set, data.infos),
+            "instructed": data.instructed,
             "model_sha256": self._ref.sha256,
             **settings_of(self, _FREE),
         }
@@ -254,14 +264,33 @@ class VLMTraining(Imitation, abstract=True):
 
     def _read(self) -> _Data:
         infos = self._data_set.episodes(game=self.game or None)
-        sides: list[VLMSamples] = []
-        for side in split(infos, self.validation, self.seed):
-            read = VLMSamples(self._data_set, side, self.prompts, self._auxiliary, self.seed)
-            sides.append(read)
+        sides = self._read_sides(self._data_set, infos, self.prompts)
+        instructed: dict[str, dict[str, Any]] = {}
+        for name, questions in self.instructions.items():
+            further = DataSet.named(name)
+            others = further.episodes(infos[0].game, infos[0].actions)
+            for side, added in zip(
+                sides, self._read_sides(further, others, questions), strict=True
+            ):
+                side.add(added)
+            instructed[name] = {
+                "questions": list(questions),
+                "episodes": len(others),
+                "sha256": hash_data(further, others),
+            }
         labels = {*sides[0].labels.tolist(), *sides[1].labels.tolist()}
         answers = self._answers_to(labels)
         self._leave_out_others(sides, answers, infos[0].actions)
-        return _Data(infos, sides[0], sides[1], answers)
+        return _Data(infos, sides[0], sides[1], answers, instructed)
+
+    def _read_sides(
+        self, data: DataSet, infos: Sequence[EpisodeInfo], prompts: Sequence[str]
+    ) -> list[VLMSamples]:
+        """Return the samples of a data set to learn from, and those to validate with."""
+        sides: list[VLMSamples] = []
+        for side in split(infos, self.validation, self.seed):
+            sides.append(VLMSamples(data, side, prompts, self._auxiliary, self.seed))
+        return sides
 
     def _leave_out_others(
         self, sides: Sequence[VLMSamples], answers: Collection[str], actions: tuple[str, ...]
@@ -410,15 +439,24 @@ class VLMTraining(Imitation, abstract=True):
             count_labels(data.training.labels, data.actions),
             (len(data.training), len(data.validation)),
         )
+        if data.instructed:
+            origin["instructions"] = data.instructed
         return brain.save(
             path,
             title=self.title or self.name,
             license=self.license,
-            prompts=self.prompts,
+            prompts=self._questions(),
             parents=[self._ref.sha256],
             metrics=metrics,
             **origin,
         )
+
+    def _questions(self) -> list[str]:
+        """Return all questions that the model learns to answer."""
+        questions = list(self.prompts)
+        for instruction in self.instructions.values():
+            questions += instruction
+        return questions
 
     # -- figures
 
@@ -452,6 +490,14 @@ _LOGGED: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = MappingProxyType({
     VALIDATIONS: ("step", "eval_answers", "eval_agreement"),
 })  # fmt: skip
 """The names in transformers' log for those of our curves."""
+
+
+def _check_questions(widget: str, questions: Sequence[str]) -> None:
+    """Raise MinibrainsError unless there are questions, none empty."""
+    if not questions or not all(question.strip() for question in questions):
+        raise MinibrainsError(
+            f"{widget} is {list(questions)}; expected at least one question, none empty"
+        )
 
 
 class TrainVLM(VLMTraining):

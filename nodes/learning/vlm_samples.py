@@ -60,6 +60,8 @@ class VLMSamples:
             DataError: A file is damaged, a variable is missing, pictures differ in size, or there
                 is no sample in which an action has an effect.
         """
+        self.folder = data.folder
+        """The folder of the data set."""
         self._pictures: list[bytes] = []
         labels: list[np.ndarray] = []
         seconds: list[np.ndarray] = []
@@ -94,8 +96,21 @@ class VLMSamples:
         """int64 [n]: its second best actions; its actions where it names no other."""
         self.targets = np.concatenate(values)
         """float32 [n, targets], in the units of the game's variables."""
-        self._prompts = tuple(prompts)
-        self._asked = np.random.default_rng(seed).integers(len(prompts), size=len(self.labels))
+        asked = np.random.default_rng(seed).integers(len(prompts), size=len(self.labels))
+        self._prompts = [prompts[number] for number in asked.tolist()]
+
+    def add(self, others: VLMSamples) -> None:
+        """Add the samples of another data set of the same actions.
+
+        Raises DataError if its pictures differ in size from these.
+        """
+        _check_size(others.folder, 0, others._pictures[0], self._pictures[0])
+        self._pictures += others._pictures
+        self._before += others._before
+        self._prompts += others._prompts
+        self.labels = np.concatenate([self.labels, others.labels])
+        self.seconds = np.concatenate([self.seconds, others.seconds])
+        self.targets = np.concatenate([self.targets, others.targets])
 
     def leave_out_others(self, actions: Collection[int]) -> int:
         """Leave out the samples whose label is none of these actions, and return their number."""
@@ -103,18 +118,18 @@ class VLMSamples:
         rows = np.flatnonzero(kept).tolist()
         self._pictures = [self._pictures[row] for row in rows]
         self._before = [self._before[row] for row in rows]
+        self._prompts = [self._prompts[row] for row in rows]
         self.labels, self.seconds = self.labels[kept], self.seconds[kept]
-        self.targets, self._asked = self.targets[kept], self._asked[kept]
+        self.targets = self.targets[kept]
         return int(np.count_nonzero(~kept))
 
     def __len__(self) -> int:
         return len(self._pictures)
 
     def __getitem__(self, row: int) -> VLMSample:
-        prompt = self._prompts[self._asked[row]]
         return VLMSample(
             self._pictures[row],
-            fill_history(prompt, self._names, self._before[row]),
+            fill_history(self._prompts[row], self._names, self._before[row]),
             int(self.labels[row]),
             int(self.seconds[row]),
             self.targets[row],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -99,7 +100,9 @@ def _trained(home: Path, name: str = "small") -> VLMBrain:
     return VLMBrain.load(path)
 
 
-def _agreement(brain: VLMBrain, data: DataSet, loader: LoRALoader | None = None) -> float:
+def _agreement(
+    brain: VLMBrain, data: DataSet, loader: LoRALoader | None = None, prompt: str = PROMPTS[0]
+) -> float:
     """The share of a match's samples that a strategist answers as labelled."""
     adapters = []
     if loader is not None:
@@ -113,7 +116,7 @@ def _agreement(brain: VLMBrain, data: DataSet, loader: LoRALoader | None = None)
         for row in range(len(samples)):
             inputs = {
                 "image": samples.picture(row),
-                "prompt": PROMPTS[0],
+                "prompt": prompt,
                 "adapters": adapters,
             }
             (answer,) = play(node, inputs)
@@ -316,6 +319,55 @@ def test_what_cannot_be_learned_from_is_refused(model: VLMBrain, tmp_path: Path)
         data.write(info(number), unknown)
     with pytest.raises(DataError, match="no sample in which an action has an effect"):
         _train(_base(model), tmp_path)
+
+
+# -- instructions
+
+_OTHERWISE = "Now play the other way."
+
+
+@pytest.mark.slow
+def test_it_learns_to_follow_an_instruction(model: VLMBrain, tmp_path: Path, home: Path) -> None:
+    data = write_pictures()
+    others = write_pictures(other=True, name="others")
+    _train(_base(model, instructions={"others": (_OTHERWISE,)}), tmp_path)
+
+    learned = _trained(home)
+    assert _agreement(learned, data) > 0.9
+    assert _agreement(learned, others, prompt=_OTHERWISE) > 0.9
+
+    header = read_header(home / "models/vlm/small.safetensors").metadata
+    assert json.loads(header["prompts"]) == [PROMPTS[0], _OTHERWISE]
+    instructed = json.loads(header["instructions"])["others"]
+    assert instructed["questions"] == [_OTHERWISE]
+    assert instructed["episodes"] == 6
+
+
+def test_instructions_that_cannot_be_learned_are_refused(
+    model: VLMBrain, tmp_path: Path, home: Path
+) -> None:
+    write_pictures(2)
+    with pytest.raises(MinibrainsError, match=r"instructions of others is .*; expected at least"):
+        _train(_base(model, instructions={"others": ()}), tmp_path)
+    with pytest.raises(DataError, match="others has no episodes"):
+        _train(_base(model, instructions={"others": (_OTHERWISE,)}), tmp_path)
+
+    renamed = replace(info(0), actions=("run", *ACTIONS[1:]))
+    DataSet.named("others").write(renamed, match(0))
+    with pytest.raises(DataError, match="take the file out, or use another data set"):
+        _train(_base(model, instructions={"others": (_OTHERWISE,)}), tmp_path)
+
+
+def test_a_training_goes_on_only_with_the_instructions_that_it_began_with(
+    model: VLMBrain, tmp_path: Path
+) -> None:
+    write_pictures(2)
+    others = write_pictures(2, other=True, name="others")
+    settings: dict[str, Any] = {"epochs": 2, "instructions": {"others": (_OTHERWISE,)}}
+    _train(_base(model, **settings), tmp_path, stop=3)
+    others.write(info(2), match(2, other=True))
+    with pytest.raises(MinibrainsError, match="instructed"):
+        _train(_base(model, **settings), tmp_path)
 
 
 # -- an adapter
