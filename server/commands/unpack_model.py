@@ -31,11 +31,19 @@ class Folder(NamedTuple):
     weights: str
     tensors: Mapping[str, Any]
 
+    def write(self, folder: Path) -> None:
+        """Make the folder. Raises OSError."""
+        from safetensors.torch import save_file
+
+        folder.mkdir()
+        for file, text in self.texts.items():
+            (folder / file).write_text(text, "utf-8", newline="")
+        tensors = {name: as_tensor(array) for name, array in self.tensors.items()}
+        save_file(tensors, folder / self.weights, {"format": "pt"})
+
 
 def main(arguments: argparse.Namespace) -> int:
     """Write the folder, and print its name. Raises MinibrainsError."""
-    from safetensors.torch import save_file
-
     path, folder = find_brain_file(arguments.file, None, home() / "models"), Path(arguments.folder)
     if folder.exists():
         raise MinibrainsError(f"{folder} exists; choose another name: unpack-model FILE FOLDER")
@@ -44,11 +52,7 @@ def main(arguments: argparse.Namespace) -> int:
     # renamed when it is complete, so that there is never half a model under its name
     with TemporaryDirectory(prefix=".unpacking.", dir=folder.parent) as name:
         unpacked = Path(name) / folder.name
-        unpacked.mkdir()
-        for file, text in found.texts.items():
-            (unpacked / file).write_text(text, "utf-8", newline="")
-        tensors = {name: as_tensor(array) for name, array in found.tensors.items()}
-        save_file(tensors, unpacked / found.weights, {"format": "pt"})
+        found.write(unpacked)
         unpacked.rename(folder)
     print(folder)
     return DONE

@@ -11,7 +11,14 @@ import numpy as np
 import pytest
 
 from games.source.duel.control_nodes import ActionCounter, BlankPicture, OtherMatch
-from games.source.duel.controls import PACK, histogram, with_chance, with_pictures, write_data
+from games.source.duel.controls import (
+    PACK,
+    histogram,
+    with_chance,
+    with_pictures,
+    write_data,
+    write_model_players,
+)
 from minibrains import Episode, Run, RunSpec
 from minibrains.files import bundled_dir
 from minibrains.testing import ScratchHost, opened
@@ -46,6 +53,18 @@ def test_the_eyes_of_the_player_see_only_what_they_are_shown(entry: dict[str, An
         if "console.frame" in node.raw.get("in", {}).values():
             looking.append(node.id)
     assert looking == ["instead"]
+
+
+def test_the_model_sees_only_what_it_is_shown(tmp_path: Path) -> None:
+    write_fights(1)
+    write_model_players(tmp_path, NAME)
+    for control in ("blank", "other"):
+        changed = json.loads((tmp_path / f"sf2_{control}.json").read_text())
+        graph = Run(RunSpec(changed, packs=(str(PACK),))).graph
+        shown = graph.workflow.nodes["strategist"].raw["in"]
+        assert shown["image"] == "instead.frame"
+        assert shown["prompt"] == "question.value"
+        assert graph.workflow.nodes["instead"].raw["in"] == {"frame": "view.frame"}
 
 
 def test_chance_takes_each_action_as_often_as_the_network(tmp_path: Path) -> None:

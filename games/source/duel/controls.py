@@ -1,6 +1,7 @@
-"""Controls of the network that plays Duel from pixels: does it win by what it sees?
+"""Controls of the agents that play Duel from pixels: do they win by what they see?
 
     python -m games.source.duel.controls --data duel build/controls
+    python -m games.source.duel.controls --data sf2-pictures --player sf2 build/controls
 
 writes workflows into the folder, to be evaluated with `--pack` control_nodes.py beside this file.
 In them the network of sf2_pixels
@@ -12,6 +13,9 @@ In them the network of sf2_pixels
 
 Beside the data set it writes two others for duel_clone, NAME-blank and NAME-other. They have the
 same samples with the same labels, but the pictures are black, or those of another match.
+
+Of sf2 there are `sf2_blank.json` and `sf2_other.json`, in which its model is shown these instead of
+what its eyes have made of the screen; no data sets are written.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from collections.abc import Mapping
 from itertools import cycle, groupby
 from operator import itemgetter
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -37,11 +42,15 @@ from nodes.learning.episode_file import Sample, decode_picture, encode_picture
 from nodes.policies.network import PolicyHead, PolicyHeadBrain
 
 PLAYER = "sf2_pixels"
+MODEL = "sf2"
+"""The player whose pictures are looked at by a vision-language model."""
 PACK = Path(__file__).with_name("control_nodes.py")
 MATCHES = 20
 """The number of validation matches in which the network's actions are counted."""
 NEVER = -20.0
 """The logit of an action that the network never takes."""
+
+BLANK: Mapping[str, Any] = MappingProxyType({"type": "control_nodes.BlankPicture@1"})
 
 Nodes = dict[str, dict[str, Any]]
 
@@ -49,16 +58,21 @@ Nodes = dict[str, dict[str, Any]]
 # ---- in play ----
 
 
-def with_pictures(nodes: Nodes, entry: Mapping[str, Any]) -> Nodes:
-    """Return the nodes of the player with another one between its screen and its eyes.
+def with_pictures(
+    nodes: Nodes, entry: Mapping[str, Any], looks: str = "fighters", socket: str = "frame"
+) -> Nodes:
+    """Return the nodes of a player with another one before what looks at pictures.
 
     Args:
         nodes: The nodes of the player.
         entry: The type and the settings of the other one.
+        looks: The node that looks at pictures: its eyes, or its model.
+        socket: The input for them.
     """
-    eyes = nodes["fighters"]
-    instead = {**entry, "in": {"frame": "console.frame"}, "when": eyes["when"]}
-    return {**nodes, "instead": instead, "fighters": {**eyes, "in": {"frame": "instead.frame"}}}
+    looking = nodes[looks]
+    instead = {**entry, "in": {"frame": looking["in"][socket]}, "when": looking["when"]}
+    inputs = {**looking["in"], socket: "instead.frame"}
+    return {**nodes, "instead": instead, looks: {**looking, "in": inputs}}
 
 
 def with_chance(nodes: Nodes, brain: str) -> Nodes:
@@ -122,15 +136,36 @@ def write_players(folder: Path, data: str) -> None:
         made_by="python -m games.source.duel.controls",
     )
     players = {
-        "blank": with_pictures(nodes, {"type": "control_nodes.BlankPicture@1"}),
-        "other": with_pictures(
-            nodes, {"type": "control_nodes.OtherMatch@1", "set": {"name": data}}
-        ),
+        "blank": with_pictures(nodes, BLANK),
+        "other": with_pictures(nodes, _other_match(data)),
         "histogram": with_chance(nodes, chance.name),
     }
-    for name, changed in players.items():
-        path = folder / f"{PLAYER}_{name}.json"
-        path.write_text(json.dumps({**player, "nodes": changed}, indent=1) + "\n")
+    _write(folder, PLAYER, player, players)
+
+
+def write_model_players(folder: Path, data: str) -> None:
+    """Write the workflows of the model. Raises OSError."""
+    player = json.loads((bundled_dir("workflows") / f"{MODEL}.json").read_text())
+    folder.mkdir(parents=True, exist_ok=True)
+    place = ("strategist", "image")
+    players = {
+        "blank": with_pictures(player["nodes"], BLANK, *place),
+        "other": with_pictures(player["nodes"], _other_match(data, pictures=1), *place),
+    }
+    _write(folder, MODEL, player, players)
+
+
+def _other_match(data: str, **settings: Any) -> dict[str, Any]:
+    return {"type": "control_nodes.OtherMatch@1", "set": {"name": data, **settings}}
+
+
+def _write(
+    folder: Path, name: str, player: Mapping[str, Any], players: Mapping[str, Nodes]
+) -> None:
+    """Write the variants of a player. Raises OSError."""
+    for control, nodes in players.items():
+        path = folder / f"{name}_{control}.json"
+        path.write_text(json.dumps({**player, "nodes": nodes}, indent=1) + "\n")
 
 
 # ---- in training ----
@@ -165,10 +200,16 @@ def main() -> int:
     )
     parser.add_argument("folder", type=Path, help="the folder for the workflows")
     parser.add_argument("--data", required=True, help="the name of the data set")
+    parser.add_argument(
+        "--player", choices=(PLAYER, MODEL), default=PLAYER, help="whose controls (%(default)s)"
+    )
     options = parser.parse_args()
     try:
         source = DataSet.named(options.data)
         source.episodes()
+        if options.player == MODEL:
+            write_model_players(options.folder, options.data)
+            return 0
         write_players(options.folder, options.data)
         name = options.data
         write_data(source, DataSet.named(f"{name}-blank"), DataSet.named(f"{name}-other"))

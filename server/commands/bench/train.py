@@ -17,6 +17,7 @@ from nodes.learning.clone import ClonePolicy
 from nodes.learning.data_set import DataSet
 from nodes.learning.lessons import Eyes, EyesParts, Job, Lessons, look
 from nodes.policies.network import PolicyHead
+from server.commands.bench import train_answers
 from server.commands.bench.measure import medians, seconds
 
 DATA = "duel"
@@ -33,8 +34,8 @@ def run() -> dict[str, Any]:
     A few matches of `duel_collect` are played into an empty folder, read with all pictures, and
     looked at by the eyes of `duel_clone`, all in one process. Then `duel_clone` trains in turns
     with a plain loop of torch: the same network, optimizer, size of batches and samples, which are
-    all in memory, without auxiliary variables, curves and checkpoints. `ratio` is that of the
-    medians. Raises what a run raises.
+    all in memory, without auxiliary variables, curves and checkpoints. The last case is that of
+    `train_answers`. `ratio` is that of the medians. Raises what a run raises.
     """
     with TemporaryDirectory() as folder, home_in(folder):
         collecting = seconds(_collect)
@@ -53,12 +54,14 @@ def run() -> dict[str, Any]:
                 "plain": plain_loop(node, lessons),
             }
             taken = medians(works, TURNS)
+        answering, plain = train_answers.measure()
 
     cases: list[dict[str, Any]] = []
     for what, took in (("collecting", collecting), ("reading", reading), ("looking", looking)):
         cases.append(_case(what, samples / took))
     batches = STEPS * node.batch
     cases.append(_case("training", batches / taken["training"], batches / taken["plain"]))
+    cases.append(_case("training to answer", answering, plain))
     return {"cases": cases}
 
 
