@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Collection
 from typing import Annotated, Final, NamedTuple
 
 import numpy as np
@@ -76,13 +77,23 @@ class ActionTable(Brain):
                 pressed.add(directions.get(button, button))
         return frozenset(pressed)
 
-    @property
-    def attacks(self) -> tuple[int, ...]:
-        """Return the actions in which a button is pressed that is no direction."""
-        others = [place for place, name in enumerate(self.buttons) if name not in DIRECTIONS]
+    def attacks(self, buttons: Collection[str] = ()) -> tuple[int, ...]:
+        """Return the actions in which one of these buttons is pressed; without any, one that is no
+        direction.
+
+        Raises MinibrainsError if the table has no such button.
+        """
+        others = [name for name in self.buttons if name not in DIRECTIONS]
+        for name in buttons:
+            if name not in others:
+                raise MinibrainsError(
+                    f"the action table has no button {name!r} to attack with; expected some of "
+                    f"{', '.join(others)}"
+                )
+        places = [self.buttons.index(name) for name in buttons or others]
         attacks: list[int] = []
         for action, (start, end) in enumerate(itertools.pairwise(self.starts.tolist())):
-            if self.rows[start:end, others].any():
+            if self.rows[start:end, places].any():
                 attacks.append(action)
         return tuple(attacks)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from minibrains import Episode, Host, Node, On, Variables
+from minibrains import Episode, Host, Node, On, Variables, widget
 from nodes.actions.sink import ActionTable, TableAction
 
 KNOCKED_OUT: Final = -1
@@ -44,12 +44,16 @@ class AttackShare(Node, category="fighting"):
     is the action table that the sink uses.
 
     The episode's results get `attack_share`, from 0 to 1, if there were actions.
+    Raises MinibrainsError if the table has no such button.
     """
 
     brain: ActionTable
+    buttons: tuple[str, ...] = widget(
+        default=(), rebuild=True, doc="only attacks with these buttons; empty: all"
+    )
 
     def open(self, host: Host) -> None:
-        self._attacks = frozenset(self.brain.attacks)
+        self._attacks = frozenset(self.brain.attacks(self.buttons))
 
     def reset(self, episode: Episode) -> None:
         self.attacks = self.actions = 0

@@ -244,9 +244,13 @@ class AttackBias(Node, category="policies"):
     Out:     float32 [actions]
     An attack is an action of the table in which a button is pressed that is no direction. Its brain
     is the action table that the sink uses.
+    Raises MinibrainsError if the table has no such button.
     """
 
     brain: ActionTable
+    buttons: tuple[str, ...] = widget(
+        default=(), rebuild=True, doc="only attacks with these buttons; empty: all"
+    )
     bias: float = widget(
         default=0.0,
         min=-100.0,
@@ -257,7 +261,7 @@ class AttackBias(Node, category="policies"):
 
     def open(self, host: Host) -> None:
         self._attacks = np.zeros(len(self.brain.names), np.float32)
-        self._attacks[list(self.brain.attacks)] = 1
+        self._attacks[list(self.brain.attacks(self.buttons))] = 1
 
     def tick(self, logits: HeadLogits) -> HeadLogits:
         biased: np.ndarray = logits + np.float32(self.bias) * self._attacks

@@ -189,11 +189,11 @@ def test_sampled_actions_follow_the_softmax() -> None:
 
 FIGHTING = ActionTable(
     names=("none", "walk", "jab", "roll"),
-    buttons=("FORWARD", "DOWN", "B"),
+    buttons=("FORWARD", "DOWN", "A", "B"),
     starts=np.array([0, 1, 2, 3, 5], np.int32),
-    rows=np.array([[0, 0, 0], [1, 0, 0], [0, 0, 1], [0, 1, 0], [1, 1, 1]], np.uint8),
+    rows=np.array([[0, 0, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0], [0, 1, 0, 0], [1, 1, 0, 1]], np.uint8),
 )
-"""Four actions: the last two are attacks, because they press B."""
+"""Four actions: the last two are attacks, because they press A and B."""
 
 
 @pytest.mark.parametrize(
@@ -210,6 +210,23 @@ def test_a_bias_is_added_to_attacks_alone(bias: float, expected: list[float]) ->
     np.testing.assert_array_equal(biased, np.array(expected, np.float32))
     assert biased.dtype == np.float32
     np.testing.assert_array_equal(logits, [2, 3, 0.5, 1])
+
+
+def test_attacks_with_some_buttons() -> None:
+    logits = np.zeros(4, np.float32)
+    node = AttackBias(brain=FIGHTING, bias=1.0, buttons=("A",))
+    (biased,) = _outputs(node, {"logits": logits})
+    np.testing.assert_array_equal(biased, np.array([0, 0, 1, 0], np.float32))
+
+    share = AttackShare(brain=FIGHTING, buttons=("B",))
+    with opened(share):
+        play(share, *_wanted(0, 2, 2, 3))
+        assert share.report() == {"attack_share": 0.25}
+
+    wrong = AttackShare(brain=FIGHTING, buttons=("A", "DOWN"))
+    sentence = "has no button 'DOWN' to attack with; expected some of A, B"
+    with pytest.raises(MinibrainsError, match=sentence), opened(wrong):
+        pass
 
 
 def test_the_share_of_attacks_is_that_of_the_episode() -> None:
