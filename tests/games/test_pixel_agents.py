@@ -126,6 +126,10 @@ def test_a_language_model_is_taught_adapted_and_played(
         ),
         ("run", "sf2_style", "--set", "writer.name=styled", *short),
         (
+            *("run", "sf2_instruct", "--brain", f"train={base}", "--set", "train.data=small"),
+            *("--set", 'train.instructions={"styled": ["Attack!"]}'),
+        ),
+        (
             *("run", "sf2_train_lora", "--brain", f"train={base}"),
             *("--set", "train.data=styled", "--set", "train.name=styled"),
         ),
@@ -142,6 +146,8 @@ def test_a_language_model_is_taught_adapted_and_played(
     files = list((home / "data/small").glob("*.parquet"))
     assert len(files) == 4, "corrections are added to what there is"
     assert (home / "models/vlm/sf2-merged.safetensors").is_file()
+    instructed = read_header(home / "models/vlm/sf2-instructed.safetensors")
+    assert json.loads(instructed.metadata["instructions"])["styled"]["episodes"] == 2
 
 
 @pytest.mark.soak
