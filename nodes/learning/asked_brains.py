@@ -24,7 +24,7 @@ from nodes.language.pretrained import VLMBrain, load_pretrained
 from nodes.learning.episode_file import EpisodeSamples
 from nodes.learning.lessons import Eyes, Lessons, look_at
 from nodes.learning.trainer import as_shown
-from nodes.learning.vlm_samples import played_before
+from nodes.learning.vlm_samples import played_before, with_own_prompt
 from nodes.policies.network import PolicyHead, PolicyHeadBrain
 from nodes.vision.fighters import FighterColors
 
@@ -146,7 +146,8 @@ class AskedModel(AskedBrain):
                         f"{samples.path}, row {row}: the picture is grey; expected colours, as a "
                         "ToPicture makes them"
                     )
-                question = fill_history(self.question, samples.info.actions, before[row])
+                question = with_own_prompt(self.question, samples, row)
+                question = fill_history(question, samples.info.actions, before[row])
                 inputs = self._asked.read(picture, question)
                 of_answers = self._asked.shares(self._model, inputs, self._tokens)
                 best = int(of_answers.argmax())

@@ -98,7 +98,7 @@ class DataSet:
         """
         path = self.path_of(info.key)
         check_start(path, info)
-        self.check_same(info.game, info.rom_sha1, info.actions)
+        self.check_same(info.game, info.rom_sha1, info.actions, info.prompted)
         data = encode_episode(path, info, samples)
         check_encoded(path, data)
         with self._alone():
@@ -106,19 +106,23 @@ class DataSet:
                 _write(path, data)
         return path
 
-    def check_same(self, game: str, rom_sha1: str, actions: Sequence[str]) -> None:
-        """Raise DataError unless episodes of this game with this action table belong here."""
+    def check_same(
+        self, game: str, rom_sha1: str, actions: Sequence[str], prompted: bool | None = None
+    ) -> None:
+        """Raise DataError unless episodes of this game with this action table belong here, and
+        with prompts or without.
+        """
         path = next(iter(self.files()), None)
         if path is None:
             return
         there = _read_info(path)
-        other = difference(there, game, actions)
+        other = difference(there, game, actions, prompted)
         if not other and there.rom_sha1 != rom_sha1:
             other = f"was played with the ROM {there.rom_sha1}, expected {rom_sha1}"
         if other:
             raise DataError(
-                f"{path} {other}; a data set has one game and one action table, "
-                "so write into one of another name"
+                f"{path} {other}; the episodes of a data set have one game and one action table, "
+                "and all have prompts or none, so write into one of another name"
             )
 
     def remove_leftovers(self) -> None:
@@ -343,7 +347,7 @@ class DataSet:
         for path, info in infos:
             game = game or info.game
             actions = actions or info.actions
-            other = difference(info, game, actions)
+            other = difference(info, game, actions, infos[0][1].prompted)
             if other:
                 raise DataError(f"{path} {other}; take the file out, or use another data set")
             if info.key != path.name.removesuffix(SUFFIX):

@@ -44,9 +44,11 @@ _LARGEST_HEADER: Final = 1 << 20
 _PNG: Final = b"\x89PNG\r\n\x1a\n"
 _ACTIONS: Final = ("action", "second", "played")
 _NUMBERS: Final = ("tick", "actionable", *_ACTIONS)
-_ADDED: Final = frozenset({"corrections_sha256"})
+_ADDED: Final = frozenset({"corrections_sha256", "prompted"})
 """Fields of EpisodeInfo that older files lack."""
 _TEXTS: Final = ("outcome", "state", "episode")
+_PROMPT: Final = "prompt"
+"""The column of prompts, which only some files have."""
 
 
 class Sample(NamedTuple):
@@ -66,6 +68,8 @@ class Sample(NamedTuple):
     """True if an action would have had an effect now; None: unknown."""
     features: Mapping[str, float]
     """The game's variables."""
+    prompt: str | None = None
+    """What a model would be asked now; None if nothing was linked that says it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +113,8 @@ class EpisodeInfo:
     corrections_sha256: str = ""
     """A SHA-256 of what people have corrected and deleted; empty: nothing. So an episode that was
     changed meanwhile is not taken for the same one."""
+    prompted: bool = False
+    """Whether its samples have prompts."""
 
     @property
     def key(self) -> str:
@@ -152,6 +158,8 @@ class EpisodeSamples(EpisodeLabels):
     """PNGs; see `picture`."""
     features: np.ndarray
     """float64 [n, features], in the order of `info.features`."""
+    prompts: Sequence[str]
+    """What a model would be asked; empty if the samples have no prompts."""
 
     def picture(self, row: int) -> np.ndarray:
         """Decode a picture.
@@ -182,6 +190,7 @@ class EpisodeSamples(EpisodeLabels):
             played=None if played == NONE else played,
             actionable=None if actionable == NONE else bool(actionable),
             features=dict(zip(self.info.features, self.features[row].tolist(), strict=True)),
+            prompt=self.prompts[row] if self.prompts else None,
         )
 
 
@@ -267,6 +276,8 @@ def _schema(info: EpisodeInfo) -> Any:
         ("state", arrow.string()),
         ("episode", arrow.string()),
     ]
+    if info.prompted:
+        columns.append((_PROMPT, arrow.string()))
     about: dict[str, Any] = {"format": FORMAT}
     for field in fields(EpisodeInfo):
         about[field.name] = to_json(getattr(info, field.name))
@@ -282,7 +293,7 @@ def _hugging_face(info: EpisodeInfo) -> dict[str, Any]:
     number = {"dtype": "float64", "_type": "Value"}
     text = {"dtype": "string", "_type": "Value"}
     label = {"names": list(info.actions), "_type": "ClassLabel"}
-    return {
+    columns = {
         "picture": {"_type": "Image"},
         "action": label,
         "second": label,
@@ -294,6 +305,9 @@ def _hugging_face(info: EpisodeInfo) -> dict[str, Any]:
         "state": text,
         "episode": text,
     }
+    if info.prompted:
+        columns[_PROMPT] = text
+    return columns
 
 
 def encode_episode(path: Path, info: EpisodeInfo, samples: Sequence[Sample]) -> bytes:
@@ -313,6 +327,11 @@ def encode_episode(path: Path, info: EpisodeInfo, samples: Sequence[Sample]) -> 
                 f"{path}, row {row}: its features are {', '.join(sorted(sample.features))}; "
                 f"expected {', '.join(info.features)}"
             )
+        if (sample.prompt is not None) != info.prompted:
+            raise DataError(
+                f"{path}, row {row}: the sample {_prompts(not info.prompted)}, unlike others; "
+                "expected a prompt in all samples, or in none"
+            )
         pictures.append({"bytes": sample.picture, "path": f"{info.key}-{sample.tick:06d}.png"})
         features.append(sample.features)
     columns = {
@@ -327,6 +346,8 @@ def encode_episode(path: Path, info: EpisodeInfo, samples: Sequence[Sample]) -> 
         "state": [info.state] * len(samples),
         "episode": [info.key] * len(samples),
     }
+    if info.prompted:
+        columns[_PROMPT] = [sample.prompt for sample in samples]
     try:
         table = arrow.table(columns, schema=schema)
     except (arrow.ArrowException, TypeError, ValueError, OverflowError) as error:
@@ -502,10 +523,21 @@ def check_start(path: Path, info: EpisodeInfo) -> None:
         raise DataError(f"{path} must not be learned from: {describe_error(error)}") from None
 
 
-def difference(info: EpisodeInfo, game: str, actions: Sequence[str]) -> str:
-    """Return how an episode differs from what is expected, in words; empty if it does not."""
+def difference(
+    info: EpisodeInfo, game: str, actions: Sequence[str], prompted: bool | None = None
+) -> str:
+    """Return how an episode differs from what is expected, in words; empty if it does not.
+
+    Args:
+        info: The metadata of the episode.
+        game: The game.
+        actions: The action table.
+        prompted: Whether its samples have prompts; None: either is expected.
+    """
     if info.game != game:
         return f"is of the game {info.game!r}, expected {game!r}"
+    if prompted not in (None, info.prompted):
+        return f"{_prompts(info.prompted)}, unlike the others"
     differences: list[str] = []
     for index, (found, expected) in enumerate(zip(info.actions, actions, strict=False)):
         if found != expected:
@@ -518,6 +550,10 @@ def difference(info: EpisodeInfo, game: str, actions: Sequence[str]) -> str:
     if len(differences) > 5:
         shown += f", and {len(differences) - 5} more differences"
     return f"has another action table: {shown}"
+
+
+def _prompts(prompted: bool) -> str:
+    return "has a prompt" if prompted else "has no prompt"
 
 
 def _labels(path: Path, info: EpisodeInfo, table: Any) -> EpisodeLabels:
@@ -562,6 +598,11 @@ def _samples(path: Path, info: EpisodeInfo, table: Any) -> EpisodeSamples:
     for column, name in enumerate(info.features):
         matrix[:, column] = [moment[name] for moment in features]
     encoded = [picture["bytes"] for picture in pictures]
+    prompts: list[str] = []
+    if info.prompted:
+        prompts = _lists(path, table, (_PROMPT,))[_PROMPT]
+    for row, prompt in enumerate(prompts):
+        _refuse_row(path, row, "" if prompt else "the prompt is missing or empty")
     return EpisodeSamples(
         path,
         info,
@@ -572,6 +613,7 @@ def _samples(path: Path, info: EpisodeInfo, table: Any) -> EpisodeSamples:
         labels.actionable,
         encoded,
         matrix,
+        prompts,
     )
 
 

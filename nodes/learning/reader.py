@@ -16,6 +16,7 @@ from minibrains import (
     Host,
     MinibrainsError,
     Register,
+    Text,
     Variables,
     widget,
 )
@@ -40,6 +41,7 @@ class Moment(NamedTuple):
     played: TableAction | Absent
     actionable: Flag | Absent
     over: Flag
+    prompt: Text | Absent
 
 
 class SampleReader(Register, category="learning", terminal="over"):
@@ -50,6 +52,7 @@ class SampleReader(Register, category="learning", terminal="over"):
     variables, label, second, played, actionable:  of the sample, as SampleWriter has written them,
                 delivered with its last picture
     over:       True with the last picture of the episode
+    prompt:     of the sample, if it has one
 
     So a network can be asked about recorded games by the same nodes that play. Its brain is the
     action table of the data set. The episodes of the run are those of the data set, sorted by the
@@ -102,7 +105,7 @@ class SampleReader(Register, category="learning", terminal="over"):
             self._parts = self._parts_of(self.episode, self.row)
         picture = self._parts[self.part]
         if self.part + 1 < self.pictures:
-            return Moment(picture, False, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, False)
+            return Moment(picture, False, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, False, ABSENT)
         samples, row = self._samples, self.row
         actionable = samples.actionable[row]
         return Moment(
@@ -114,6 +117,7 @@ class SampleReader(Register, category="learning", terminal="over"):
             _present(samples.played[row]),
             ABSENT if actionable == NONE else bool(actionable),
             row + 1 == len(samples),
+            samples.prompts[row] if samples.prompts else ABSENT,
         )
 
     def latch(self) -> None:

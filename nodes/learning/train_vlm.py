@@ -91,7 +91,7 @@ class VLMTraining(Imitation, abstract=True):
         rebuild=True,
         doc="the question; with several, each sample is asked one of them, so that the model "
         "learns to read; {actions} stands for the last three actions, and {actions:5} for the last "
-        "five, as in ActionHistory",
+        "five, as in ActionHistory; {prompt} for the prompt of the sample itself",
     )
     instructions: Mapping[str, tuple[str, ...]] = widget(
         default=MappingProxyType({}),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from nodes.learning.lessons import target
 if TYPE_CHECKING:
     import torch
 
+_OWN: Final = "{prompt}"
+"""The place in a question for the prompt of the sample."""
 _SIZE_OF_PNG = slice(16, 24)
 """The bytes of a PNG with its width and height."""
 
@@ -51,14 +53,15 @@ class VLMSamples:
         Args:
             data: The data set.
             infos: Its episodes.
-            prompts: Questions, of which each sample is given one; in {actions} the actions that
-                were played before it, as ActionHistory tells them in play.
+            prompts: Questions, of which each sample is given one; in {prompt} its own, and in
+                {actions} the actions that were played before it, as ActionHistory tells them in
+                play.
             targets: The auxiliary variables; a-b is the distance of two.
             seed: The seed of the choice of questions.
 
         Raises:
-            DataError: A file is damaged, a variable is missing, pictures differ in size, or there
-                is no sample in which an action has an effect.
+            DataError: A file is damaged, a variable or a prompt is missing, pictures differ in
+                size, or there is no sample in which an action has an effect.
         """
         self.folder = data.folder
         """The folder of the data set."""
@@ -69,6 +72,8 @@ class VLMSamples:
         self._names = infos[0].actions if infos else ()
         self._before: list[Sequence[int]] = []
         """The last actions that were played before each sample, as many as a question names."""
+        self._prompts: list[str] = []
+        rng = np.random.default_rng(seed)
         longest = max(map(longest_history, prompts), default=0)
         for info in infos:
             samples = data.read(info)
@@ -78,6 +83,8 @@ class VLMSamples:
             for row in kept.tolist():
                 self._pictures.append(samples.pictures[row])
                 _check_size(samples.path, row, samples.pictures[row], self._pictures[0])
+                prompt = prompts[int(rng.integers(len(prompts)))]
+                self._prompts.append(with_own_prompt(prompt, samples, row))
             labels.append(samples.actions[kept])
             second = np.where(samples.seconds == NONE, samples.actions, samples.seconds)
             seconds.append(second[kept])
@@ -96,8 +103,6 @@ class VLMSamples:
         """int64 [n]: its second best actions; its actions where it names no other."""
         self.targets = np.concatenate(values)
         """float32 [n, targets], in the units of the game's variables."""
-        asked = np.random.default_rng(seed).integers(len(prompts), size=len(self.labels))
-        self._prompts = [prompts[number] for number in asked.tolist()]
 
     def add(self, others: VLMSamples) -> None:
         """Add the samples of another data set of the same actions.
@@ -139,6 +144,21 @@ class VLMSamples:
         """Return at most so many of the samples, evenly spread."""
         rows = np.linspace(0, len(self) - 1, min(most, len(self))).astype(int)
         return [self[row] for row in rows.tolist()]
+
+
+def with_own_prompt(question: str, samples: EpisodeSamples, row: int) -> str:
+    """Return a question, in which {prompt} stands for the prompt of a sample.
+
+    Raises DataError if it has none.
+    """
+    if _OWN not in question:
+        return question
+    if not samples.prompts:
+        raise DataError(
+            f"{samples.path} has no prompts, and the question is {question[:100]!r}; expected "
+            "`prompt` to be linked where the data was collected"
+        )
+    return question.replace(_OWN, samples.prompts[row])
 
 
 def played_before(samples: EpisodeSamples, most: int) -> list[tuple[int, ...]]:

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from minibrains import Episode, Flag, Frame, Host, MinibrainsError, Node, On, Variables, widget
+from minibrains import (
+    Episode,
+    Flag,
+    Frame,
+    Host,
+    MinibrainsError,
+    Node,
+    On,
+    Text,
+    Variables,
+    widget,
+)
 from nodes.actions.sink import ActionTable, TableAction
 from nodes.learning.data_set import DataSet
 from nodes.learning.episode_file import (
@@ -28,6 +39,7 @@ class SampleWriter(Node, category="learning", collects=True):
     second:     the teacher's second best, on the same tick
     played:     the action that is taken, on the same tick; nothing between two decisions
     actionable: whether an action has an effect now
+    prompt:     what a model would be asked now, for a TrainVLM; with all samples or none
     Its brain is the action table that the sink uses; it has the names of the actions.
 
     An episode is written when it is over, as a whole. One that is stopped or fails is left out, and
@@ -76,12 +88,13 @@ class SampleWriter(Node, category="learning", collects=True):
         second: On[TableAction] = None,
         played: On[TableAction] = None,
         actionable: Flag | None = None,
+        prompt: Text | None = None,
     ) -> None:
         if label is None or len(self.samples) >= self.limit:
             return
         png = encode_picture(picture)
         tick = self._host.tick
-        self.samples.append(Sample(tick, png, label, second, played, actionable, variables))
+        self.samples.append(Sample(tick, png, label, second, played, actionable, variables, prompt))
 
     def finish(self, results: Mapping[str, Any]) -> None:
         samples, self.samples = self.samples, []
@@ -140,6 +153,7 @@ class SampleWriter(Node, category="learning", collects=True):
             trajectory_sha256=results.get("trajectory_sha256", ""),
             features=tuple(sorted(samples[0].features)),
             samples=len(samples),
+            prompted=samples[0].prompt is not None,
         )
 
 

@@ -146,10 +146,12 @@ class DataSets:
         return web.json_response(await self._read(select))
 
     async def sample(self, request: web.Request) -> web.Response:
-        """Answer GET /data/{name}/samples/{episode}/{tick}: the variables of a sample."""
+        """Answer GET /data/{name}/samples/{episode}/{tick}: the variables of a sample,
+        and what a model would be asked; null if nothing says it.
+        """
         data, episode, tick = self._find(request), request.match_info["episode"], _tick(request)
         found = await self._read(lambda: data.sample(episode, tick))
-        return web.json_response({"features": dict(found.features)})
+        return web.json_response({"features": dict(found.features), "prompt": found.prompt})
 
     async def picture(self, request: web.Request) -> web.Response:
         """Answer GET /data/{name}/samples/{episode}/{tick}/picture: the picture, a PNG."""

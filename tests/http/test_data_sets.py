@@ -69,7 +69,7 @@ def test_a_page_of_samples_with_their_pictures_and_variables(server: Server, hom
             "played": 1, "actionable": True, "answer": None, "share": None,
         }  # fmt: skip
         one = f"/data/small/samples/{INFO.key}/10"
-        assert await client.get(one) == {"features": dict(second.features)}
+        assert await client.get(one) == {"features": dict(second.features), "prompt": None}
         assert await client.get(f"{one}/picture") == second.picture
         for query, ticks in (
             ("label=1", [10]),

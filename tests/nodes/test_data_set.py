@@ -44,6 +44,29 @@ def test_an_episode_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert [sample for _, sample in _read_all(data)] == samples()
 
 
+def test_prompts_are_a_column_and_stay_with_corrected_samples(tmp_path: Path) -> None:
+    data = DataSet(tmp_path)
+    prompted = [sample._replace(prompt=f"At {sample.tick}?") for sample in samples()]
+    info = replace(INFO, prompted=True)
+    data.write(info, prompted)
+    assert [sample for _, sample in _read_all(data)] == prompted
+
+    data.correct({info.key: {0: 2, 10: None}})
+    assert data.read(data.episodes()[0]).prompts == ["At 0?", "At 20?"]
+
+    other = replace(INFO, seed=INFO.seed + 1)
+    with pytest.raises(DataError, match="has a prompt, unlike the others; the episodes of a"):
+        data.write(other, samples())
+    with pytest.raises(DataError, match="row 0: the sample has no prompt, unlike others"):
+        data.write(info, samples())
+
+
+def test_a_prompt_that_is_missing_is_named(tmp_path: Path) -> None:
+    prompted = [sample._replace(prompt="") for sample in samples()]
+    with pytest.raises(DataError, match="row 0: the prompt is missing or empty"):
+        DataSet(tmp_path).write(replace(INFO, prompted=True), prompted)
+
+
 def test_its_columns_are_arrays(tmp_path: Path) -> None:
     write(tmp_path)
     columns = DataSet(tmp_path).read(INFO)

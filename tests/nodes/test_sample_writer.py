@@ -92,6 +92,26 @@ def test_a_sample_is_made_whenever_the_teacher_says_something(tmp_path: Path) ->
     assert (DataSet.named("moments").folder / "README.md").exists()
 
 
+def test_a_sample_keeps_what_a_model_would_be_asked(tmp_path: Path) -> None:
+    node = SampleWriter(name="moments", brain=TABLE)
+    with opened(node, ScratchHost(tmp_path, start=START, frame_rate=60.0)) as host:
+        for episode, prompts in enumerate((("Near", "Far"), ("Near", None), (None, None))):
+            node.reset(Episode(episode, 5, "node"))
+            for tick, prompt in enumerate(prompts):
+                host.tick = tick
+                node.tick(**MOMENT, prompt=prompt)
+            if episode == 0:
+                node.finish(DONE)
+                continue
+            with pytest.raises(DataError, match=r"a prompt in all samples|all have prompts or"):
+                node.finish(DONE)
+    data = DataSet.named("moments")
+    (info,) = data.episodes()
+    assert info.prompted
+    assert data.read(info).prompts == ["Near", "Far"]
+    assert data.sample(info.key, 1).prompt == "Far"
+
+
 @pytest.mark.parametrize(
     ("change", "outcome"),
     [

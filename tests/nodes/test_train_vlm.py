@@ -321,6 +321,26 @@ def test_what_cannot_be_learned_from_is_refused(model: VLMBrain, tmp_path: Path)
         _train(_base(model), tmp_path)
 
 
+# -- the prompts of samples
+
+
+def test_a_sample_is_asked_its_own_prompt(model: VLMBrain, tmp_path: Path) -> None:
+    data = DataSet.named("prompted")
+    for number in range(2):
+        samples = [sample._replace(prompt=f"{sample.tick} pixels") for sample in match(number)]
+        data.write(replace(info(number), prompted=True), samples)
+    infos = data.episodes()
+    asked = VLMSamples(data, infos, ("You see {prompt}. Which action?",))
+    first = data.read(infos[0])
+    rows = np.flatnonzero(first.actionable == 1).tolist()
+    for place, row in enumerate(rows[:5]):
+        assert asked[place].prompt == f"You see {first.ticks[row]} pixels. Which action?"
+
+    plain = write_pictures(2)
+    with pytest.raises(DataError, match="has no prompts, and the question is"):
+        VLMSamples(plain, plain.episodes(), ("{prompt}",))
+
+
 # -- instructions
 
 _OTHERWISE = "Now play the other way."

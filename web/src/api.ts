@@ -10,6 +10,7 @@ import {
   type Corrections,
   type DataSetInfo,
   type DataSetOverview,
+  type Moment,
   type Sample,
   type SampleFilter,
   sampleQuery,
@@ -358,9 +359,8 @@ export const api = {
     json<{ total: number; samples: readonly Sample[] }>(
       `${dataPath(name)}/samples?${sampleQuery(filter, offset, limit)}`,
     ),
-  /** Return the variables of the game at a sample. */
-  features: async (name: string, sample: Sample) =>
-    (await json<{ features: Record<string, number> }>(samplePath(name, sample))).features,
+  /** Return what else is known of a sample. */
+  moment: (name: string, sample: Sample) => json<Moment>(samplePath(name, sample)),
   /** Return the address of the picture of a sample. */
   samplePicture: (name: string, sample: Sample) => `api${samplePath(name, sample)}/picture`,
   correct: (name: string, changes: Corrections) =>

@@ -54,6 +54,14 @@ export interface Sample {
   readonly share: number | null;
 }
 
+/** What is known of a sample beside its labels. */
+export interface Moment {
+  /** The game's variables. */
+  readonly features: Readonly<Record<string, number>>;
+  /** What a model would be asked; null: nothing says it. */
+  readonly prompt: string | null;
+}
+
 /** The samples that are shown; a text is empty if everything is. */
 export interface SampleFilter {
   readonly label: string;

@@ -80,7 +80,7 @@ class DataSetView {
     const picture = (sample: Sample) => api.samplePicture(this.#name, sample);
     this.#details = new SampleDetails({
       picture,
-      features: (sample) => api.features(this.#name, sample),
+      moment: (sample) => api.moment(this.#name, sample),
       label: (action) => void this.#correct("corrected", () => action),
       remove: () => void this.#correct("deleted", () => null),
       restore: () => void this.#correct("restored", ({ original }) => original),

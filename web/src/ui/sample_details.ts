@@ -1,13 +1,13 @@
 /** What is known of the sample that is looked at, and what can be done with those that are selected. */
 
-import type { DataSetOverview, Sample } from "../model/samples";
+import type { DataSetOverview, Moment, Sample } from "../model/samples";
 import { button, h } from "./dom";
 import { percent } from "./sample_grid";
 
 export interface SampleActions {
   /** Return the address of a picture. */
   picture(sample: Sample): string;
-  features(sample: Sample): Promise<Record<string, number>>;
+  moment(sample: Sample): Promise<Moment>;
   label(action: number): void;
   remove(): void;
   restore(): void;
@@ -32,14 +32,16 @@ export class SampleDetails {
     }
     const { scrollTop } = this.element;
     const features = h("dl", { class: "facts features", "aria-label": "Variables" });
+    const prompt = h("div");
     this.element.replaceChildren(
       h("img", { src: this.actions.picture(sample), alt: "What is seen" }),
       this.#controls(overview, selection),
       facts(overview, sample, question),
+      prompt,
       h("h3", {}, "Variables"),
       features,
     );
-    void this.#fill(features, sample);
+    void this.#fill(prompt, features, sample);
     const shown = `${sample.episode} ${sample.tick}`;
     this.element.scrollTop = shown === this.#shown ? scrollTop : 0;
     this.#shown = shown;
@@ -71,13 +73,18 @@ export class SampleDetails {
     );
   }
 
-  async #fill(list: HTMLElement, sample: Sample): Promise<void> {
-    const found = await this.actions.features(sample).catch((error: Error) => error);
+  async #fill(prompt: HTMLElement, list: HTMLElement, sample: Sample): Promise<void> {
+    const found = await this.actions.moment(sample).catch((error: Error) => error);
     if (found instanceof Error) {
       list.replaceChildren(h("dd", { class: "bad" }, found.message));
       return;
     }
-    const rows = Object.entries(found).flatMap(([name, value]) => [
+    if (found.prompt !== null)
+      prompt.replaceChildren(
+        h("h3", {}, "Prompt"),
+        h("p", { class: "prompt", "aria-label": "Prompt" }, found.prompt),
+      );
+    const rows = Object.entries(found.features).flatMap(([name, value]) => [
       h("dt", {}, name),
       h("dd", {}, String(value)),
     ]);
