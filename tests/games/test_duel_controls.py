@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from games.source.duel import model_controls
 from games.source.duel.control_nodes import ActionCounter, BlankPicture, OtherMatch
 from games.source.duel.controls import (
     PACK,
@@ -17,7 +18,6 @@ from games.source.duel.controls import (
     with_chance,
     with_pictures,
     write_data,
-    write_model_players,
 )
 from minibrains import Episode, Run, RunSpec
 from minibrains.files import bundled_dir
@@ -55,16 +55,43 @@ def test_the_eyes_of_the_player_see_only_what_they_are_shown(entry: dict[str, An
     assert looking == ["instead"]
 
 
-def test_the_model_sees_only_what_it_is_shown(tmp_path: Path) -> None:
+def test_the_model_sees_and_is_told_only_what_the_control_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_fights(1)
-    write_model_players(tmp_path, NAME)
-    for control in ("blank", "other"):
-        changed = json.loads((tmp_path / f"sf2_{control}.json").read_text())
-        graph = Run(RunSpec(changed, packs=(str(PACK),))).graph
-        shown = graph.workflow.nodes["strategist"].raw["in"]
-        assert shown["image"] == "instead.frame"
-        assert shown["prompt"] == "question.value"
-        assert graph.workflow.nodes["instead"].raw["in"] == {"frame": "view.frame"}
+    folder = tmp_path / "controls"
+    monkeypatch.setattr("sys.argv", ["model_controls", str(folder), "--data", NAME])
+    assert model_controls.main() == 0
+
+    inputs = {
+        "blank": ("instead.frame", "question.value"),
+        "other": ("instead.frame", "question.value"),
+        "both": ("view.frame", "words.prompt"),
+        "words": ("instead.frame", "words.prompt"),
+    }
+    for control, (image, prompt) in inputs.items():
+        run = Run(RunSpec(str(folder / f"sf2_{control}.json"), packs=(str(PACK),)))
+        told = run.graph.workflow.nodes["strategist"].raw["in"]
+        assert (told["image"], told["prompt"]) == (image, prompt)
+
+
+@pytest.mark.slow
+def test_the_words_of_a_match_are_collected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_fights(1)
+    folder = tmp_path / "controls"
+    monkeypatch.setattr("sys.argv", ["model_controls", str(folder), "--data", NAME])
+    assert model_controls.main() == 0
+    collector = str(folder / "sf2_distil_words.json")
+    with Run(RunSpec(collector, episodes=1, ticks=300, packs=(str(PACK),))) as run:
+        for _ in run:
+            pass
+    data = DataSet.named("sf2-words")
+    samples = data.read(data.episodes()[0])
+    assert samples.prompts[0].startswith("You are ")
+    assert samples.prompts[0].endswith("Which action?")
+    assert not samples.picture(0).any()
 
 
 def test_chance_takes_each_action_as_often_as_the_network(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
-"""Controls of the agents that play Duel from pixels: do they win by what they see?
+"""Controls of the network that plays Duel from pixels: does it win by what it sees?
 
     python -m games.source.duel.controls --data duel build/controls
-    python -m games.source.duel.controls --data sf2-pictures --player sf2 build/controls
 
 writes workflows into the folder, to be evaluated with `--pack` control_nodes.py beside this file.
 In them the network of sf2_pixels
@@ -13,9 +12,6 @@ In them the network of sf2_pixels
 
 Beside the data set it writes two others for duel_clone, NAME-blank and NAME-other. They have the
 same samples with the same labels, but the pictures are black, or those of another match.
-
-Of sf2 there are `sf2_blank.json` and `sf2_other.json`, in which its model is shown these instead of
-what its eyes have made of the screen; no data sets are written.
 """
 
 from __future__ import annotations
@@ -42,8 +38,6 @@ from nodes.learning.episode_file import Sample, decode_picture, encode_picture
 from nodes.policies.network import PolicyHead, PolicyHeadBrain
 
 PLAYER = "sf2_pixels"
-MODEL = "sf2"
-"""The player whose pictures are looked at by a vision-language model."""
 PACK = Path(__file__).with_name("control_nodes.py")
 MATCHES = 20
 """The number of validation matches in which the network's actions are counted."""
@@ -137,35 +131,24 @@ def write_players(folder: Path, data: str) -> None:
     )
     players = {
         "blank": with_pictures(nodes, BLANK),
-        "other": with_pictures(nodes, _other_match(data)),
+        "other": with_pictures(nodes, other_match(data)),
         "histogram": with_chance(nodes, chance.name),
     }
-    _write(folder, PLAYER, player, players)
+    write_variants(folder, PLAYER, player, players)
 
 
-def write_model_players(folder: Path, data: str) -> None:
-    """Write the workflows of the model. Raises OSError."""
-    player = json.loads((bundled_dir("workflows") / f"{MODEL}.json").read_text())
-    folder.mkdir(parents=True, exist_ok=True)
-    place = ("strategist", "image")
-    players = {
-        "blank": with_pictures(player["nodes"], BLANK, *place),
-        "other": with_pictures(player["nodes"], _other_match(data, pictures=1), *place),
-    }
-    _write(folder, MODEL, player, players)
-
-
-def _other_match(data: str, **settings: Any) -> dict[str, Any]:
+def other_match(data: str, **settings: Any) -> dict[str, Any]:
+    """Return the entry of a node that shows pictures of other matches of a data set."""
     return {"type": "control_nodes.OtherMatch@1", "set": {"name": data, **settings}}
 
 
-def _write(
-    folder: Path, name: str, player: Mapping[str, Any], players: Mapping[str, Nodes]
+def write_variants(
+    folder: Path, name: str, workflow: Mapping[str, Any], variants: Mapping[str, Nodes]
 ) -> None:
-    """Write the variants of a player. Raises OSError."""
-    for control, nodes in players.items():
+    """Write a workflow with other nodes, as NAME_VARIANT.json. Raises OSError."""
+    for control, nodes in variants.items():
         path = folder / f"{name}_{control}.json"
-        path.write_text(json.dumps({**player, "nodes": nodes}, indent=1) + "\n")
+        path.write_text(json.dumps({**workflow, "nodes": nodes}, indent=1) + "\n")
 
 
 # ---- in training ----
@@ -200,16 +183,10 @@ def main() -> int:
     )
     parser.add_argument("folder", type=Path, help="the folder for the workflows")
     parser.add_argument("--data", required=True, help="the name of the data set")
-    parser.add_argument(
-        "--player", choices=(PLAYER, MODEL), default=PLAYER, help="whose controls (%(default)s)"
-    )
     options = parser.parse_args()
     try:
         source = DataSet.named(options.data)
         source.episodes()
-        if options.player == MODEL:
-            write_model_players(options.folder, options.data)
-            return 0
         write_players(options.folder, options.data)
         name = options.data
         write_data(source, DataSet.named(f"{name}-blank"), DataSet.named(f"{name}-other"))
