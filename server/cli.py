@@ -400,6 +400,21 @@ def parser() -> argparse.ArgumentParser:
     )
     add.set_defaults(module="roms")
 
+    onnx = commands.add_parser(
+        "export-onnx",
+        help="write the networks of some nodes as an ONNX file",
+        parents=[workflow, packs, as_json],
+    )
+    onnx.add_argument("file", metavar="FILE", help="the file to write, .onnx")
+    onnx.add_argument(
+        "--node",
+        metavar="NODE",
+        action="append",
+        required=True,
+        help="a node with a network; several times for several nodes that are linked",
+    )
+    onnx.set_defaults(module="export_onnx")
+
     policy = commands.add_parser(
         "import-policy", help="turn a policy of Stable-Baselines3 into a brain of yours"
     )

@@ -8,17 +8,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
 from minibrains.engine.compile import compile_graph
 from minibrains.engine.instantiate import instantiate_nodes
 from minibrains.errors import MinibrainsError
-from minibrains.graph.check import Graph
+from minibrains.graph.check import Graph, resolve_sizes
 from minibrains.graph.workflow import Link, Workflow
 from minibrains.run.spec import RunSpec
 from minibrains.tensor_sockets import join_state, split_state
 from minibrains.torch_node import TorchNode
+from minibrains.training.spaces import Port
 
 Batch = torch.Tensor | Mapping[str, torch.Tensor]
 
@@ -41,7 +43,7 @@ class RegionModule(nn.Module):
         """
         super().__init__()
         assert graph.region is not None
-        self._region = graph.region
+        self._graph, self._region = graph, graph.region
         self._nodes = dict(nodes)
         self._networks = nn.ModuleDict()
         self._sources: dict[str, list[Link | None]] = {}
@@ -71,6 +73,11 @@ class RegionModule(nn.Module):
         """The ids of the nodes, in the order in which they run."""
         return tuple(self._nodes)
 
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of the outputs, "node/socket"."""
+        return tuple(f"{link.node}/{link.socket}" for link in self._region.outputs)
+
     def network(self, node: str) -> nn.Module:
         """Return the network of a node."""
         return self._networks[_key(node)]
@@ -83,6 +90,21 @@ class RegionModule(nn.Module):
         for name in self._state_sizes:
             states.append(join_state(self._nodes[name].start_state(batch)))
         return torch.cat(states, 1)
+
+    def example_inputs(self) -> dict[str, torch.Tensor]:
+        """Return zeros in the form of the inputs for one decision: "node/socket" -> [1, …].
+
+        Raises MinibrainsError if a size is known only when the game runs.
+        """
+        unifier = resolve_sizes(self._graph, {})
+        examples: dict[str, torch.Tensor] = {}
+        for link in self._region.inputs:
+            schema = self._graph.nodes[link.node].cls.schema
+            name = f"{link.node}/{link.socket}"
+            port = Port(name, unifier.resolve(link.node, schema.outputs[link.socket].kind), False)
+            zeros = np.zeros(port.space.shape or (), port.space.dtype)
+            examples[name] = torch.from_numpy(zeros)[None]
+        return examples
 
     def forward(
         self,
@@ -244,6 +266,14 @@ def region(
         torch.Size([2, 6])
     """
     spec = RunSpec(workflow, brains=brains or {}, packs=tuple(packs), train=tuple(ids))
+    return region_of(spec)
+
+
+def region_of(spec: RunSpec) -> RegionModule:
+    """Return the networks of the nodes `train` of a run as one module; see `region`.
+
+    Raises MinibrainsError.
+    """
     registry, _ = spec.load_node_types()
     graph = spec.check(spec.load_workflow(), registry)
     plan = compile_graph(graph)
