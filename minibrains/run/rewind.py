@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -9,7 +10,9 @@ from typing import Any, Final, Literal, NamedTuple
 from minibrains.console import Console
 from minibrains.engine.peek import peek
 from minibrains.errors import MinibrainsError, RunError
+from minibrains.graph.breakpoint import Breakpoint
 from minibrains.graph.registry import Registry
+from minibrains.run.breakpoints import Breakpoints
 from minibrains.run.digest import digest_of
 from minibrains.run.fork import ForkPoint
 from minibrains.run.replay import (
@@ -25,10 +28,12 @@ from minibrains.tape import snapshot
 from minibrains.tape.recording import TapePlayer, modules
 from minibrains.tape.tape import Event
 
-MarkKind = Literal["episode", "reward", "edit", "exception", "decision"]
+MarkKind = Literal["episode", "reward", "edit", "exception", "decision", "found"]
 
 KEYFRAMES_LIMIT: Final = 64 << 20
 """Largest size of all keyframes in bytes."""
+_MOST_FOUND: Final = 20
+"""Number of the largest changes of a value that are found."""
 _SPACING: Final = 60
 """Ticks between two keyframes, as long as they fit."""
 
@@ -158,6 +163,43 @@ class Rewind:
         self._play(tick)
         if self.tick != tick and not self.run.stopping:
             raise RunError(f"tick {tick} was not reached: it is tick {self.tick}")
+
+    def find(self, node: str, output: str, condition: Breakpoint | None = None) -> list[Mark]:
+        """Return the ticks at which a condition on an output begins to hold or, without one, at
+        which a number changes most. Plays the whole run, and returns to the present tick.
+
+        Raises RunError if the output has no values that are kept or, without a condition, none that
+        are numbers.
+        """
+        here = self.tick
+        watched = condition or Breakpoint(node, output, "!=", "")
+        troubles = Breakpoints([watched]).troubles(self.run.engine)
+        if troubles:
+            raise RunError(f"nothing can be found: {troubles[0]}")
+        held = False
+        before: float | None = None
+        found: list[Mark] = []
+        changes: list[tuple[float, Mark]] = []
+        for tick in range(self.last + 1):
+            self.go_to(tick)
+            value = peek(self.run.engine, node, output)
+            if condition is not None:
+                holds = condition.holds(value)
+                if holds and not held:
+                    found.append(Mark(tick, "found", node, str(condition)))
+                held = holds
+            elif isinstance(value, (int, float)):
+                change = 0.0 if before is None else value - before
+                if change:
+                    mark = Mark(tick, "found", node, f"{output} {before:g} → {value:g}")
+                    changes.append((abs(change), mark))
+                before = value
+        if condition is None:
+            if before is None:
+                raise RunError(f"nothing can be found: {node}.{output} is never a number")
+            found = [mark for _, mark in heapq.nlargest(_MOST_FOUND, changes)]
+        self.go_to(here)
+        return sorted(found)
 
     def fork_point(self) -> ForkPoint:
         """Return this moment, from which `Run` can play on with another workflow.

@@ -155,10 +155,11 @@ class Run:
         else:
             plan = compile_graph(self.graph)
             if spec.record:
-                self.recorder = tape = Recorder()
+                self.recorder = Recorder()
         if self.recorder is not None:
             self.hooks.insert(0, self.recorder)
-        self.engine = Engine(plan, cache or OutputCache(disk=disk_cache()), tape)
+        # a fork writes its tape once it has been restored
+        self.engine = Engine(plan, cache or OutputCache(disk=disk_cache()), tape or self.recorder)
         self.clock = self.engine
         self._editing = threading.Lock()
         self._over = threading.Event()
@@ -399,6 +400,8 @@ class Run:
 
     def _tell_progress(self, index: int) -> None:
         engine = self.engine
+        if self._fork is not None:
+            index = 0  # its only episode
         rate = self._played / self.results.seconds
         progress = Progress(index, engine.tick, rate, engine.report().get("score"))
         for hook in self.hooks:
