@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from minibrains.console import Console
-from minibrains.engine.peek import peek
+from minibrains.engine.peek import is_kept, peek
 from minibrains.errors import MinibrainsError, RunError
 from minibrains.graph.breakpoint import Breakpoint
 from minibrains.graph.registry import Registry
-from minibrains.run.breakpoints import Breakpoints
 from minibrains.run.digest import digest_of
 from minibrains.run.fork import ForkPoint
 from minibrains.run.replay import (
@@ -172,10 +171,7 @@ class Rewind:
         are numbers.
         """
         here = self.tick
-        watched = condition or Breakpoint(node, output, "!=", "")
-        troubles = Breakpoints([watched]).troubles(self.run.engine)
-        if troubles:
-            raise RunError(f"nothing can be found: {troubles[0]}")
+        self._check_kept(node, output)
         held = False
         before: float | None = None
         found: list[Mark] = []
@@ -200,6 +196,19 @@ class Rewind:
             found = [mark for _, mark in heapq.nlargest(_MOST_FOUND, changes)]
         self.go_to(here)
         return sorted(found)
+
+    def _check_kept(self, node: str, output: str) -> None:
+        checked = self.run.engine.plan.graph.nodes.get(node)
+        if checked is None or output not in checked.cls.schema.outputs:
+            raise RunError(
+                f"nothing can be found: the graph has no output '{node}.{output}'; "
+                "expected NODE.OUTPUT"
+            )
+        if not is_kept(self.run.engine, node, output):
+            raise RunError(
+                f"nothing can be found: the values of {node}.{output} are not kept; link it to an "
+                "input that reads the last value, such as that of a Preview, and record again"
+            )
 
     def fork_point(self) -> ForkPoint:
         """Return this moment, from which `Run` can play on with another workflow.
