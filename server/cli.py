@@ -311,6 +311,20 @@ def parser() -> argparse.ArgumentParser:
     )
     replay.set_defaults(module="replay")
 
+    fork = commands.add_parser(
+        "fork",
+        help="play a recorded run on from one of its ticks, with another brain or setting",
+        parents=[changes, packs, as_json],
+    )
+    fork.add_argument("run", metavar="RUN", help="a run folder, or the tape in it")
+    fork.add_argument(
+        "--tick", metavar="N", type=_seed, required=True, help="tick of the run, from 0"
+    )
+    fork.add_argument(
+        "--runs", metavar="DIR", default="runs", help="folder for run folders (default runs)"
+    )
+    fork.set_defaults(module="fork")
+
     export = commands.add_parser(
         "export",
         help="write a workflow with its brains into one file, to be sent to somebody",

@@ -298,6 +298,33 @@ class BackgroundNode:
         call.finished.set()
 
 
+class ReplayedCall:
+    """Whether a node that continues is thinking, in a replay, which takes its result from the tape.
+
+    Nothing in the replay depends on it, but a fork that begins here does.
+    """
+
+    __slots__ = ("launched", "relaunch")
+
+    def __init__(self) -> None:
+        self.launched: int | None = None
+        """The tick of its launch; None while it is not thinking."""
+        self.relaunch = False
+        """The node became due again while it was thinking."""
+
+    def clear(self) -> None:
+        """Forget the call: the episode is over."""
+        self.launched, self.relaunch = None, False
+
+    def state(self) -> tuple[int | None, bool]:
+        """Return a copy of its state."""
+        return self.launched, self.relaunch
+
+    def load_state(self, state: tuple[int | None, bool]) -> None:
+        """Restore what `state` returned."""
+        self.launched, self.relaunch = state
+
+
 class PendingResult:
     """The result of a node that continues: launched on one tick, delivered `latency` ticks later.
 

@@ -116,6 +116,7 @@ class Engine:
         self.episode = index, seed, limit
         self.start = None
         for runtime in self.runtimes.values():
+            runtime.replayed_call.clear()
             if runtime.pending is not None:
                 runtime.pending.cancel()
         self.execution.reset()
@@ -405,6 +406,11 @@ class Engine:
                     nodes[runtime.name] = runtime.endpoint.state()
                 except Exception as error:
                     raise runtime.failure(self.tick, error) from error
+        replayed_calls = {
+            name: runtime.replayed_call.state()
+            for name, runtime in self.runtimes.items()
+            if runtime.replayed
+        }
         return {
             "tick": self.tick,
             "ticks": self.ticks,
@@ -414,6 +420,7 @@ class Engine:
             "thoughts": {
                 name: each.state() for name, each in pending.items()
             },  # the name in snapshots
+            "replayed_calls": replayed_calls,
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
@@ -425,6 +432,8 @@ class Engine:
         for name, runtime in self.runtimes.items():
             if runtime.pending is not None:
                 runtime.pending.load_state(state["thoughts"][name])
+        for name, saved in state.get("replayed_calls", {}).items():  # older snapshots have none
+            self.runtimes[name].replayed_call.load_state(saved)
         self.execution.load_state(state["motion"])
         self.tick, self.ticks = state["tick"], state["ticks"]
 
@@ -437,7 +446,8 @@ class Engine:
 
         Args:
             plan: The new plan.
-            tape_value: The value of the edit's event on the tape.
+            tape_value: The value of the edit's event on the tape; None: there shall be no event,
+                because this is not a change.
             make_host: Makes the host of each new node.
 
         Returns:
@@ -481,7 +491,7 @@ class Engine:
         except RunError as error:
             edit.refuse(error)
         else:
-            if self.context.tape is not None:
+            if self.context.tape is not None and edit.tape_value is not None:
                 self.context.tape.add("", "edit", edit.tape_value)
             edit.take_over(self.execution)
             self.plan, self.runtimes, self.execution = edit.plan, edit.runtimes, edit.execution

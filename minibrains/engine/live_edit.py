@@ -33,7 +33,7 @@ class Edit:
 
     plan: Plan
     tape_value: Any
-    """The value of the edit's event on the tape."""
+    """The value of the edit's event on the tape; None: there shall be no event."""
     old_runtimes: Mapping[str, NodeRuntime]
     """The node runtimes that the edit was prepared for; if another edit replaced them first, it
     cannot be applied."""
@@ -126,6 +126,17 @@ class Edit:
             if name not in self.runtimes:
                 parts.append(f"{name} removed")
         return ", ".join(parts) or "links and clocks only"
+
+    def resume_calls(self, calls: Mapping[str, Mapping[str, Any]]) -> None:
+        """Give nodes that stay, and were not open before, the results that they were working on.
+
+        Args:
+            calls: Node -> the state of its `PendingResult`.
+        """
+        for name, call in calls.items():
+            runtime = self.runtimes.get(name)
+            if runtime is not None and runtime.pending is not None and self._stays(runtime):
+                runtime.pending.load_state(call)
 
     def begin(self, episode: tuple[int, int, int | None], tick: int) -> None:
         """Do everything that a node may refuse: start the episode in new nodes,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from minibrains.engine.background import BackgroundNode, PendingResult
+from minibrains.engine.background import BackgroundNode, PendingResult, ReplayedCall
 from minibrains.engine.node_process import Health
 from minibrains.errors import Fault, RunError, WorkflowError, describe_error, is_refusal
 from minibrains.graph.check import CheckedNode
@@ -62,6 +62,7 @@ class NodeRuntime:
     """The thread on which it is called once it is open, if it is a background node."""
     pending: PendingResult | None = None
     """The result of a node that continues: computed while the game goes on, and delivered later."""
+    replayed_call: ReplayedCall = field(default_factory=ReplayedCall)
     constant: ConstantResult | None = None
     savings: Savings = field(default_factory=dict)
     """The work that caches saved when it was opened and warmed up."""
@@ -230,7 +231,15 @@ class NodeRuntime:
         begins_to_continue = checked.continues and pending is None and not replayed
         if begins_to_continue and self.background is not None:
             pending = PendingResult(self.background)
-        return replace(self, checked=checked, replayed=replayed, pending=pending, constant=None)
+        replayed_call = self.replayed_call if checked.continues else ReplayedCall()
+        return replace(
+            self,
+            checked=checked,
+            replayed=replayed,
+            pending=pending,
+            replayed_call=replayed_call,
+            constant=None,
+        )
 
     def take_state(self, before: NodeRuntime) -> None:
         """Take over the state and the pending result of the node that this one replaces."""

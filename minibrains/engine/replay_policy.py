@@ -5,6 +5,7 @@
 | background node | results and failures are written down | not opened; both come from the tape |
 | the same, with a constant result | nothing is written down | opened and run |
 | register that is `outside` | each new value is written down | opened; values come from the tape |
+| the same in a fork | those of the run that it comes from, until somebody else plays | as above |
 | any other node | nothing is written down | opened and run |
 | edit, decimation of optional nodes | written down | made by the caller of the replay |
 
@@ -36,6 +37,12 @@ class Tape(Protocol):
     def replays(self) -> bool:
         """True if values are read from the tape, False if they are written to it."""
 
+    @property
+    def inherits(self) -> bool:
+        """True if it is the tape of a fork, which gives the inputs of the run that it comes from
+        as well.
+        """
+
     def add(self, node: str, kind: str, value: Any) -> None:
         """Write down a value that came from outside on this tick."""
 
@@ -64,6 +71,8 @@ def through_tape(
         return emit
     node = register.id
     last: Any = UNSET
+    if tape.inherits:
+        emit = _inherited(emit, node, tape)
 
     def record() -> Any:
         nonlocal last
@@ -81,6 +90,31 @@ def through_tape(
         return last
 
     return replay if tape.replays else record
+
+
+def _inherited(emit: Callable[[], Any], node: str, tape: Tape) -> Callable[[], Any]:
+    """Wrap `emit` so that it gives what came in the run that a fork comes from, until something
+    else comes from outside: then somebody has begun to play.
+    """
+    first: Any = UNSET
+    inherited: Any = UNSET
+    is_played = False
+
+    def inherit() -> Any:
+        nonlocal first, inherited, is_played
+        value = emit()
+        if first is UNSET:
+            first = value
+        if value is not first:
+            is_played = True
+        if is_played:
+            return value
+        found = tape.take(node)
+        if found is not None:
+            inherited = found[1]
+        return value if inherited is UNSET else inherited
+
+    return inherit
 
 
 def record_result(ask: Callable[..., Any], node: str, tape: Tape | None) -> Callable[..., Any]:

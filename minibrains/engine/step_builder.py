@@ -25,7 +25,7 @@ from time import perf_counter
 from typing import Any
 
 from minibrains.annotations import ABSENT
-from minibrains.engine.background import BackgroundNode
+from minibrains.engine.background import BackgroundNode, ReplayedCall
 from minibrains.engine.execution_state import ExecutionState
 from minibrains.engine.node_runtime import ConstantResult, NodeRuntime
 from minibrains.engine.plan import TICK_SLOT, Clock, Latch, OutputPlan, Step
@@ -85,7 +85,7 @@ class _StepBuilder:
             return self._clock_gate(step)
         if self.execution.region is not None and step.index in self.execution.region.plan.steps:
             return self._region_step(step, self.execution.region)
-        if self.runtimes[step.node].replayed:
+        if self.runtimes[step.node].replayed and step.role != "launch":
             return self._replay(step)
         if step.role == "arrive":
             return self._arrive(step)
@@ -143,9 +143,11 @@ class _StepBuilder:
     def _call(self, step: Step) -> Callable[..., Any]:
         if step.role == "read":
             return _call
+        runtime = self.runtimes[step.node]
+        if step.role == "launch" and runtime.replayed:
+            return self._launch_in_replay(step, runtime.replayed_call)
         if step.role == "launch":
             return self._launch(step)
-        runtime = self.runtimes[step.node]
         if step.role == "emit":
             return through_tape(runtime.node.emit, runtime.checked, self.context.tape)
         if runtime.constant is not None:
@@ -219,9 +221,11 @@ class _StepBuilder:
             step.index,
         )
         assert tape is not None
-        if step.role == "launch":
-            return _nothing_to_launch
         execution.template[index] = 1
+        replayed_call = self.runtimes[name].replayed_call
+        again = pending = execution.size + index
+        if step.role == "arrive":
+            again = execution.mark(self._launch_of(name))
         returns_tuple = self.graph.nodes[name].cls.schema.returns_tuple
         found: list[Result] = []
 
@@ -238,11 +242,34 @@ class _StepBuilder:
             result = tape.take(name)
             if result is None:
                 skipped[index] += 1
-            else:
-                found.append(result)
-                deliver()
+                return
+            # a fork begins with the marks that the run had
+            marks[pending] = 0
+            replayed_call.launched = None
+            if replayed_call.relaunch:
+                replayed_call.relaunch = False
+                marks[again] = 1
+            found.append(result)
+            deliver()
 
         return replay
+
+    def _launch_in_replay(self, step: Step, replayed_call: ReplayedCall) -> Callable[..., Any]:
+        """Note that the node is thinking, and call nothing."""
+        values, terminals = self.execution.values, self.execution.plan.terminals
+
+        def launch(*arguments: Any) -> None:
+            if replayed_call.launched is not None:
+                replayed_call.relaunch = True
+            elif not any(values[slot] for slot in terminals):
+                replayed_call.launched = values[TICK_SLOT]
+
+        return launch
+
+    def _launch_of(self, node: str) -> Step:
+        """Return the step that launches a node that continues."""
+        steps = self.execution.plan.steps
+        return next(step for step in steps if step.role == "launch" and step.node == node)
 
     def _blocking_call(self, step: Step, background: BackgroundNode) -> Callable[..., Any]:
         """Call a background node with `"busy": "hold"`:
@@ -304,12 +331,7 @@ class _StepBuilder:
             execution.skipped,
             step.index,
         )
-        launch = next(
-            other
-            for other in execution.plan.steps
-            if other.role == "launch" and other.node == step.node
-        )
-        again = execution.mark(launch)
+        again = execution.mark(self._launch_of(step.node))
 
         def take() -> Any:
             return pending.take(values[TICK_SLOT])  # on the fast clock it may not be there yet
@@ -427,10 +449,6 @@ class _StepBuilder:
 
 def _call(function: Callable[[], Any]) -> Any:
     return function()
-
-
-def _nothing_to_launch() -> None:
-    """Do nothing: in a replay the results come from the tape."""
 
 
 def absent_output() -> Any:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import heapq
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from minibrains.console import Console
-from minibrains.engine.peek import peek
+from minibrains.engine.peek import is_kept, peek
 from minibrains.errors import MinibrainsError, RunError
+from minibrains.graph.breakpoint import Breakpoint
 from minibrains.graph.registry import Registry
+from minibrains.run.digest import digest_of
+from minibrains.run.fork import ForkPoint
 from minibrains.run.replay import (
     apply_recorded_edit,
     come_to,
@@ -23,10 +27,12 @@ from minibrains.tape import snapshot
 from minibrains.tape.recording import TapePlayer, modules
 from minibrains.tape.tape import Event
 
-MarkKind = Literal["episode", "reward", "edit", "exception", "decision"]
+MarkKind = Literal["episode", "reward", "edit", "exception", "decision", "found"]
 
 KEYFRAMES_LIMIT: Final = 64 << 20
 """Largest size of all keyframes in bytes."""
+_MOST_FOUND: Final = 20
+"""Number of the largest changes of a value that are found."""
 _SPACING: Final = 60
 """Ticks between two keyframes, as long as they fit."""
 
@@ -82,8 +88,10 @@ class Rewind:
                 changed.
         """
         self._events = [event for event in events if event.kind not in ("header", "snapshot")]
+        self._header = events[0]
         self._recorded = events[0].value
         self._path = events[0].value["path"]
+        self._added = frozenset(mute)
         self._player = TapePlayer(events)
         spec = recorded_spec(events[0].value, self._path, models, mute)
         self.run = Run(spec, registry=registry, tape=self._player)
@@ -92,6 +100,9 @@ class Rewind:
         """The last tick."""
         self.marks: list[Mark] = []
         """In the order of their ticks, once the run was scanned."""
+        self.digests: list[bytes] = []
+        """A digest of what happened on each tick, from the first on, once the run was scanned; see
+        `digest_of`."""
         self.difference: dict[str, Any] | None = None
         """The first difference to the tape, as in `Replayed.difference`; the last tick is then the
         one at which it was found."""
@@ -128,6 +139,7 @@ class Rewind:
                 self._keep()
             self._play(self.tick + 1)
             marks += self._rewards()
+            self.digests.append(digest_of(self.run.engine))
             yield self.tick
         self._is_scanning = False
         if self.difference is not None:
@@ -150,6 +162,128 @@ class Rewind:
         self._play(tick)
         if self.tick != tick and not self.run.stopping:
             raise RunError(f"tick {tick} was not reached: it is tick {self.tick}")
+
+    def find(self, node: str, output: str, condition: Breakpoint | None = None) -> list[Mark]:
+        """Return the ticks at which a condition on an output begins to hold or, without one, at
+        which a number changes most. Plays the whole run, and returns to the present tick.
+
+        Raises RunError if the output has no values that are kept or, without a condition, none that
+        are numbers.
+        """
+        here = self.tick
+        self._check_kept(node, output)
+        held = False
+        before: float | None = None
+        found: list[Mark] = []
+        changes: list[tuple[float, Mark]] = []
+        for tick in range(self.last + 1):
+            self.go_to(tick)
+            value = peek(self.run.engine, node, output)
+            if condition is not None:
+                holds = condition.holds(value)
+                if holds and not held:
+                    found.append(Mark(tick, "found", node, str(condition)))
+                held = holds
+            elif isinstance(value, (int, float)):
+                change = 0.0 if before is None else value - before
+                if change:
+                    mark = Mark(tick, "found", node, f"{output} {before:g} → {value:g}")
+                    changes.append((abs(change), mark))
+                before = value
+        if condition is None:
+            if before is None:
+                raise RunError(f"nothing can be found: {node}.{output} is never a number")
+            found = [mark for _, mark in heapq.nlargest(_MOST_FOUND, changes)]
+        self.go_to(here)
+        return sorted(found)
+
+    def _check_kept(self, node: str, output: str) -> None:
+        checked = self.run.engine.plan.graph.nodes.get(node)
+        if checked is None or output not in checked.cls.schema.outputs:
+            raise RunError(
+                f"nothing can be found: the graph has no output '{node}.{output}'; "
+                "expected NODE.OUTPUT"
+            )
+        if not is_kept(self.run.engine, node, output):
+            raise RunError(
+                f"nothing can be found: the values of {node}.{output} are not kept; link it to an "
+                "input that reads the last value, such as that of a Preview, and record again"
+            )
+
+    def fork_point(self) -> ForkPoint:
+        """Return this moment, from which `Run` can play on with another workflow.
+
+        A node that is thinking goes on with the answer that is on the tape. If there is none,
+        because the game was over before it came, this goes back to the tick on which the node was
+        asked.
+
+        Raises:
+            RunError: The game is over at this tick, or a node in the background has a state, which
+                is not on the tape.
+        """
+        self._check_fork()
+        calls: dict[str, Mapping[str, Any]] = {}
+        engine = self.run.engine
+        for name, runtime in engine.runtimes.items():
+            asked, relaunch = runtime.replayed_call.state()
+            if asked is None:
+                continue
+            answer = self._next_result(name)
+            begun = self.tick - engine.tick
+            if answer is None:
+                self.go_to(begun + asked)
+                return self.fork_point()
+            result, error = answer.value, None
+            if answer.kind == "failed":
+                result, error = None, answer.value
+            calls[name] = {"job": (asked, answer.tick - begun, result, error), "wanted": relaunch}
+        return ForkPoint(
+            self.tick,
+            engine.episode,
+            self._recorded,
+            self._path,
+            self._added,
+            self._before(),
+            tuple(event for event in self._events if event.kind == "input"),
+            self._dump(),
+            calls,
+        )
+
+    def _check_fork(self) -> None:
+        for name, runtime in self.run.engine.runtimes.items():
+            if runtime.replayed and runtime.has_state:
+                raise RunError(
+                    f"this run cannot be forked: {name} has a state and computes in the background,"
+                    " so it is not on the tape; run it within the tick, without busy and background"
+                )
+        for event in reversed(self._events[: self._following]):
+            if event.kind == "episode":
+                ended = event.value.get("ended", "stopped")
+                if ended != "stopped":
+                    raise RunError(
+                        f"the game is over at tick {self.tick}: {ended}; fork it at a tick before"
+                    )
+                return
+
+    def _next_result(self, node: str) -> Event | None:
+        """Return the next result of a node in this episode and graph; None if there is none."""
+        for event in self._events:
+            is_result = event.node == node and event.kind in ("result", "failed")
+            if is_result and event.tick >= self.tick:
+                return event
+            if event.tick > self.tick and event.kind in ("episode", "edit"):
+                return None
+        return None
+
+    def _before(self) -> tuple[Event, ...]:
+        """Return the header, and everything that came from outside before this tick."""
+        before = [self._header]
+        for event in self._events[: self._following]:
+            is_later = event.tick == self.tick and event.kind in ("result", "failed", "input")
+            is_stop = event.tick == self.tick and event.kind == "episode" and "ended" in event.value
+            if not is_later and not is_stop:
+                before.append(event)
+        return tuple(before)
 
     def _play(self, tick: int) -> None:
         """Play forwards to a tick, with the events that were recorded on the way."""
@@ -207,12 +341,15 @@ class Rewind:
 
     # -- keyframes ---------------------------------------------------------------------------------
 
-    def _keep(self) -> None:
+    def _dump(self) -> bytes:
         engine = self.run.engine
         try:
-            state = snapshot.dump(engine.state(background=False), modules(engine))
+            return snapshot.dump(engine.state(background=False), modules(engine))
         except RunError as error:
             raise MinibrainsError(f"this run cannot be rewound: {error}") from error
+
+    def _keep(self) -> None:
+        state = self._dump()
         self._keyframes.append(_Keyframe(self.tick, self._following, self._recorded, state))
         self._size += len(state)
         if self._size > KEYFRAMES_LIMIT:

@@ -6,10 +6,11 @@ import gc
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
-from typing import Any, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from minibrains.disk_cache import disk_cache
 from minibrains.engine.compile import compile_graph
@@ -37,6 +38,9 @@ from minibrains.run.summary import EngineStats, Results, summarise
 from minibrains.savings import listen
 from minibrains.tape.recording import Recorder, TapePlayer, recorded_workflow
 from minibrains.torch_node import restore_threads
+
+if TYPE_CHECKING:
+    from minibrains.run.fork import ForkPoint
 
 State = Literal["done", "stopped", "failed"]
 
@@ -82,6 +86,7 @@ class Run:
         dir: Path | None = None,
         map: Map = map_here,
         tape: TapePlayer | None = None,
+        fork: ForkPoint | None = None,
     ) -> None:
         """Check the workflow and make its nodes.
 
@@ -96,6 +101,8 @@ class Run:
             map: The implementation of `host.map`.
             tape: A tape to replay: values from outside are read from it, and background nodes are
                 not called.
+            fork: A tick of a recorded run, from which this one plays the rest of the episode, with
+                the workflow of the spec. It is recorded.
 
         Raises:
             WorkflowError: The workflow is wrong; lists every fault.
@@ -104,6 +111,8 @@ class Run:
             raise MinibrainsError(
                 f"a run is made of a RunSpec, found {spec!r}; write Run(RunSpec(…))"
             )
+        if fork is not None:
+            spec = replace(spec, record=True)
         if spec.record and spec.runs is None and folder is None:
             raise MinibrainsError(
                 "record: a tape needs a run folder; set runs, or leave out record"
@@ -117,6 +126,8 @@ class Run:
         self.registry = registry
         self.workflow = spec.load_workflow()
         """The workflow as written to the run folder, without the nodes that hooks added."""
+        if fork is not None:
+            self.workflow = fork.settings(self.workflow)
         self.settings = self.workflow.run
         self.results = Results()
         self.graph = self.check(self.workflow)
@@ -135,13 +146,20 @@ class Run:
         self._has_frozen_heap = False
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self._map = map
-        recorder = None
-        if spec.record:
-            recorder = Recorder()
-            self.hooks.insert(0, recorder)
-        self.engine = Engine(
-            compile_graph(self.graph), cache or OutputCache(disk=disk_cache()), recorder or tape
-        )
+        self._fork = fork
+        self.recorder: Recorder | None = None
+        """The hook that writes the tape, if there is one."""
+        if fork is not None:
+            self.recorder = Recorder(fork.before, fork.player())
+            plan, tape = fork.plan(spec, registry), fork.player()
+        else:
+            plan = compile_graph(self.graph)
+            if spec.record:
+                self.recorder = Recorder()
+        if self.recorder is not None:
+            self.hooks.insert(0, self.recorder)
+        # a fork writes its tape once it has been restored
+        self.engine = Engine(plan, cache or OutputCache(disk=disk_cache()), tape or self.recorder)
         self.clock = self.engine
         self._editing = threading.Lock()
         self._over = threading.Event()
@@ -267,6 +285,9 @@ class Run:
 
     def _play(self) -> Iterator[EpisodeResult]:
         following = range(len(self.results.episodes), self.settings.episodes)
+        if self._fork is not None:
+            yield self.play_episode(self._fork.episode[0])
+            return
         if self._parallel is not None:
             yield from self._parallel.play(following)
             return
@@ -298,7 +319,10 @@ class Run:
         """
         engine = self.engine
         before = engine.node_stats()
-        engine.reset(index, self.settings.seed, self.settings.ticks)
+        if self._fork is None:
+            engine.reset(index, self.settings.seed, self.settings.ticks)
+        else:
+            self._fork.restore(self)
         for hook in self.hooks:
             hook.before_episode(self, index)
         ended = "failed"
@@ -376,7 +400,9 @@ class Run:
 
     def _tell_progress(self, index: int) -> None:
         engine = self.engine
-        rate = engine.ticks / self.results.seconds
+        if self._fork is not None:
+            index = 0  # its only episode
+        rate = self._played / self.results.seconds
         progress = Progress(index, engine.tick, rate, engine.report().get("score"))
         for hook in self.hooks:
             hook.on_progress(self, progress)
@@ -396,8 +422,16 @@ class Run:
     def stats(self) -> EngineStats:
         """Return the statistics of the engine so far."""
         if self._load_shedder is None:
-            return EngineStats.of(self.engine)
-        return EngineStats.of(self.engine, self._load_shedder.deadlines, self._load_shedder.changes)
+            return EngineStats.of(self.engine, self._played)
+        shedder = self._load_shedder
+        return EngineStats.of(self.engine, self._played, shedder.deadlines, shedder.changes)
+
+    @property
+    def _played(self) -> int:
+        """The number of ticks that were played here, without those before a fork."""
+        if self._fork is None:
+            return self.engine.ticks
+        return max(0, self.engine.ticks - self._fork.tick)
 
     # -- for hooks ---------------------------------------------------------------------------------
 

@@ -35,11 +35,12 @@ class EngineStats:
     def of(
         cls,
         engine: Engine,
+        ticks: int,
         deadlines: Deadlines | None = None,
         paces: list[dict[str, Any]] | None = None,
     ) -> EngineStats:
-        """Collect the statistics of an engine."""
-        return cls(engine.ticks, engine.times, engine.node_stats(), deadlines, paces or [])
+        """Collect the statistics of an engine, which has played so many ticks."""
+        return cls(ticks, engine.times, engine.node_stats(), deadlines, paces or [])
 
 
 @dataclass(slots=True)

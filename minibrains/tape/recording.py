@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections import defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from queue import SimpleQueue
 from time import perf_counter
@@ -45,7 +45,16 @@ class Recorder(Hook):
 
     replays: Final = False
 
-    def __init__(self) -> None:
+    def __init__(self, before: Sequence[Event] = (), inputs: TapePlayer | None = None) -> None:
+        """Record a run; by default one from its beginning.
+
+        Args:
+            before: What a fork has in common with the run that it comes from; its tape begins with
+                that.
+            inputs: The inputs of that run.
+        """
+        self.inherits = inputs is not None
+        self._before, self._inputs = before, inputs
         self._writer: TapeWriter | None = None
         self._lock = threading.Lock()
         self._snapshots: SimpleQueue[tuple[int, Any, frozenset[str]] | None] = SimpleQueue()
@@ -66,6 +75,10 @@ class Recorder(Hook):
         self._writer = TapeWriter(run.dir / FILE)
         self._engine = run.engine
         self._thread.start()
+        if self._before:
+            for event in self._before:
+                self._append(event)
+            return
         path = ""
         if run.graph.workflow.path is not None:
             path = str(run.graph.workflow.path.absolute())
@@ -85,10 +98,17 @@ class Recorder(Hook):
         """
         self._append(Event(self._engine.ticks, node, cast(Kind, kind), value))
 
-    def take(self, node: str) -> None:
-        """Return None: a tape that is being written provides no values."""
+    def take(self, node: str) -> tuple[str, Any] | None:
+        """Return the input that came for this node on this tick in the run that this one comes
+        from; None if there is none.
+        """
+        return None if self._inputs is None else self._inputs.take(node)
 
     def before_episode(self, run: Run, index: int) -> None:
+        if self._inputs is not None:
+            self._inputs.begin(run.engine)
+        if self._before:
+            return  # it is on the tape already
         self.add(
             "", "episode", {"index": index, "seed": run.settings.seed, "limit": run.settings.ticks}
         )
@@ -159,6 +179,7 @@ class TapePlayer:
     """Plays a tape: gives each node its recorded values, on the ticks on which they came."""
 
     replays: Final = True
+    inherits: Final = False
 
     def __init__(self, events: Iterable[Event]) -> None:
         self._recorded = [event for event in events if event.kind in ("result", "failed", "input")]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 MIN_SAVED: Final = 0.001
 """Least number of saved seconds for a line about a cache."""
+HEADING: Final = f"{'score':>9}  {'won':>4}  {'ticks':>7}  ended"
+"""The columns of an episode's outcome."""
 
 
 def describe(summary: dict[str, Any]) -> str:
@@ -53,20 +56,22 @@ def describe(summary: dict[str, Any]) -> str:
 
 
 def _episodes(episodes: list[dict[str, Any]]) -> list[str]:
-    lines = [f"{'episode':>7}  {'score':>9}  {'won':>4}  {'ticks':>7}  ended"]
-    for number, episode in enumerate(episodes[:40], 1):
-        won = {True: "yes", False: "no", None: "-"}[episode["won"]]
-        if episode["drawn"]:
-            won = "draw"
-        score = "-"
-        if episode["score"] is not None:
-            score = f"{episode['score']:g}"
-        lines.append(
-            f"{number:>7}  {score:>9}  {won:>4}  {episode['ticks']:>7}  {episode['ended']}"
-        )
+    lines = [f"{'episode':>7}  {HEADING}"]
+    lines.extend(f"{number:>7}  {outcome(row)}" for number, row in enumerate(episodes[:40], 1))
     if len(episodes) > 40:
         lines.append(f"    ... {len(episodes) - 40} more in episodes.jsonl")
     return lines
+
+
+def outcome(episode: Mapping[str, Any]) -> str:
+    """Return the columns of `HEADING` for one episode."""
+    won = {True: "yes", False: "no", None: "-"}[episode["won"]]
+    if episode["drawn"]:
+        won = "draw"
+    score = "-"
+    if episode["score"] is not None:
+        score = f"{episode['score']:g}"
+    return f"{score:>9}  {won:>4}  {episode['ticks']:>7}  {episode['ended']}"
 
 
 def _slowest_nodes(nodes: dict[str, dict[str, Any]]) -> list[str]:

@@ -30,6 +30,16 @@ def read_spec(arguments: argparse.Namespace) -> RunSpec:
 
     Raises WorkflowError if one cannot be read.
     """
+    options = {name: getattr(arguments, name) for name in _OPTIONS if hasattr(arguments, name)}
+    options |= {"packs": tuple(arguments.pack), "installed_packs": not arguments.no_packs}
+    return RunSpec(arguments.workflow, **read_changes(arguments), **options)
+
+
+def read_changes(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the fields of a spec that --set, --brain and --mute describe.
+
+    Raises WorkflowError if one cannot be read.
+    """
     widgets = {}
     for text in arguments.set:
         target, separator, value = text.partition("=")
@@ -48,10 +58,7 @@ def read_spec(arguments: argparse.Namespace) -> RunSpec:
             )
             raise WorkflowError([fault], "--brain")
         brains[node] = file
-    options = {name: getattr(arguments, name) for name in _OPTIONS if hasattr(arguments, name)}
-    options["mute"] = tuple(arguments.mute)
-    options |= {"packs": tuple(arguments.pack), "installed_packs": not arguments.no_packs}
-    return RunSpec(arguments.workflow, widgets=widgets, brains=brains, **options)
+    return {"widgets": widgets, "brains": brains, "mute": tuple(arguments.mute)}
 
 
 def _value(text: str) -> Any:

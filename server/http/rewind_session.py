@@ -8,7 +8,9 @@ import traceback
 from typing import Any
 
 from minibrains.errors import MinibrainsError, as_error, faults_of, sentence, shorten
+from minibrains.graph.breakpoint import Breakpoint
 from minibrains.graph.registry import Registry
+from minibrains.process.messages import encode
 from minibrains.run.breakpoints import Breakpoints
 from minibrains.run.rewind import Rewind
 from minibrains.tape.recording import read_events
@@ -33,6 +35,8 @@ class RewindSession:
         self._read = threading.Event()
         """Set once the whole tape was played, or cannot be."""
         self._timeline: dict[str, Any] = {}
+        self._rewind: Rewind | None = None
+        """The run, once the whole tape was played."""
 
     def play(self) -> Outcome:
         """Play the whole tape once, then to every tick that is asked for, until it is stopped."""
@@ -51,6 +55,7 @@ class RewindSession:
             return Outcome("failed", summary, None, trace, type(error).__name__)
         finally:
             self._read.set()
+            self.controller.refuse_calls()
             self._reporter.close()
         return Outcome("stopped", {"state": "stopped"})
 
@@ -64,6 +69,7 @@ class RewindSession:
             "difference": rewind.difference,
             "marks": [mark._asdict() for mark in rewind.marks],
         }
+        self._rewind = rewind
         self._read.set()
         controller.pause(True)
         controller.breakpoints = Breakpoints(self._request.breakpoints)
@@ -87,17 +93,35 @@ class RewindSession:
         """Ignore what pages send to a node: the inputs come from the tape."""
 
     def answer(self, command: WorkerCommand, number: int, *content: Any) -> None:
-        """Send the timeline once it is known, or change the breakpoints; refuse everything else
-        that is asked for.
-        """
-        if command == "timeline":
-            self._read.wait()
-            answer = self._timeline
-        elif command == "breakpoints":
-            # while the tape is read for the first time, nothing pauses
-            self._read.wait()
-            answer = self.controller.break_when(*content)
-        else:
-            error = MinibrainsError("a recorded run cannot be changed; run its workflow instead")
-            answer = {"error": str(error), "faults": faults_of(error)}
+        """Answer what is asked about the recorded run, once it was played; refuse to change it."""
+        self._read.wait()
+        try:
+            answer = self._answer(command, *content)
+        except Exception as error:
+            answer = {"error": sentence(error), "faults": faults_of(error)}
         self._send("answer", (number, answer))
+
+    def _answer(self, command: WorkerCommand, *content: Any) -> dict[str, Any]:
+        rewind = self._rewind
+        if command == "timeline" or rewind is None:
+            return self._timeline
+        if command == "digests":
+            return {"digests": rewind.digests}
+        if command == "breakpoints":
+            return self.controller.break_when(*content)
+        if command == "fork":
+            return self.controller.call(lambda: _fork(rewind, *content)).result()
+        if command == "find":
+            return self.controller.call(lambda: _find(rewind, *content)).result()
+        raise MinibrainsError("a recorded run cannot be changed; fork it, or run its workflow")
+
+
+def _fork(rewind: Rewind, tick: int) -> dict[str, Any]:
+    """Return the fork of a recorded run at a tick, or at an earlier one."""
+    rewind.go_to(tick)
+    point = rewind.fork_point()
+    return {"tick": point.tick, "point": encode(point, "a fork")}
+
+
+def _find(rewind: Rewind, node: str, output: str, condition: Breakpoint | None) -> dict[str, Any]:
+    return {"marks": [mark._asdict() for mark in rewind.find(node, output, condition)]}

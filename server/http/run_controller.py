@@ -10,12 +10,12 @@ from __future__ import annotations
 import sys
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -36,6 +36,8 @@ from minibrains.run.run import Run
 from server.http.previews import is_picture
 from server.http.tick_times import TickSampler
 from server.http.worker_protocol import Watch
+
+Result = TypeVar("Result")
 
 _WATCHED, _UNWATCHED = 0.008, 0.05
 """Seconds between two samples, while pictures or values are watched, and while they are not."""
@@ -86,8 +88,9 @@ class RunController(Hook):
         self.target: int | None = None
         """The tick to which a recorded run is to be played next."""
         self._steps: deque[None] = deque()
-        self._saving: deque[tuple[str, Future[SaveState]]] = deque()
-        """Consoles whose state is to be saved, and the futures that wait for it."""
+        self._calls: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
+        """Functions that are to be called between two ticks, and the futures that wait for what
+        they return."""
         self._over = False
         self._go = threading.Event()
         self._stopping = False
@@ -142,11 +145,24 @@ class RunController(Hook):
 
     def save_state(self, node: str) -> Future[SaveState]:
         """Take a console's state between two ticks; the future gets it, or the error."""
-        future: Future[SaveState] = Future()
-        self._saving.append((node, future))
+
+        def save() -> SaveState:
+            console = self.engine and self.engine.nodes.get(node)
+            if not isinstance(console, Console):
+                raise MinibrainsError(
+                    f"{node!r} is not a console of this run; only a console has a state to save"
+                )
+            return console.save_state()
+
+        return self.call(save)
+
+    def call(self, function: Callable[[], Result]) -> Future[Result]:
+        """Call a function between two ticks, on the thread that ticks."""
+        future: Future[Result] = Future()
+        self._calls.append((function, future))
         self._go.set()
         if self._over:
-            self._refuse_saves()
+            self.refuse_calls()
         return future
 
     def look_again(self) -> None:
@@ -171,7 +187,7 @@ class RunController(Hook):
             self.tick_times.sample(engine)
         self._break(engine)
         self._look(engine)
-        self._save(engine)
+        self._answer_calls()
         if self._wait(engine) and realtime is not None:
             realtime.resume()
         if realtime is not None and realtime.speed != self.speed:
@@ -204,7 +220,7 @@ class RunController(Hook):
             self._look(engine)
             self._go.wait()
             self._go.clear()
-            self._save(engine)
+            self._answer_calls()
             if engine.edits:
                 engine.advance(0)
         self.waiting = False
@@ -214,27 +230,23 @@ class RunController(Hook):
         self.look_again()
 
     def before_close(self, run: Run) -> None:
-        self._over = True
-        self._refuse_saves()
+        self.refuse_calls()
 
-    def _save(self, engine: Engine) -> None:
-        while self._saving:
-            node, future = self._saving.popleft()
-            console = engine.nodes.get(node)
+    def _answer_calls(self) -> None:
+        while self._calls:
+            function, future = self._calls.popleft()
             try:
-                if not isinstance(console, Console):
-                    raise MinibrainsError(
-                        f"{node!r} is not a console of this run; only a console has a state to save"
-                    )
-                future.set_result(console.save_state())
+                future.set_result(function())
             except Exception as error:
                 future.set_exception(error)
 
-    def _refuse_saves(self) -> None:
+    def refuse_calls(self) -> None:
+        """Call nothing more: the run is over."""
+        self._over = True
         with suppress(IndexError):  # another thread may take the last one
             while True:
-                _, future = self._saving.popleft()
-                future.set_exception(RunError("the run ended before its state could be saved"))
+                _, future = self._calls.popleft()
+                future.set_exception(RunError("the run ended before that could be done"))
 
     def _look(self, engine: Engine) -> None:
         now, watch, news = perf_counter(), self.watch, False

@@ -62,6 +62,10 @@ class ServerRun:
     is not in the history, and ends with the server."""
     tape: Path | None = None
     """That tape."""
+    fork: bytes | None = None
+    """The ForkPoint from which it begins, as a worker encoded it; None: it begins anew."""
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once it has a run folder, or is over."""
     live_state: VersionedState = field(default_factory=VersionedState)
     pictures: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     """Node -> the number of its newest picture, and the message with it."""
@@ -193,13 +197,40 @@ class RunQueue:
         self._fill()
 
     def rewind(self, run: ServerRun) -> None:
-        """Add a run that plays the tape of another."""
+        """Add a run that plays the tape of another, and keep a worker ready for its forks."""
         self._add(run)
         self._fill()
+        idle = [worker for worker, played in self._workers.items() if played is None]
+        if len(idle) <= len(self.queue) and len(self._workers) < self._parallel:
+            self._add_worker()
+
+    async def begin_fork(self, run: ServerRun) -> None:
+        """Add a run that begins in the middle of another, and wait until it has a run folder: it is
+        not written to the disk before.
+        """
+        self._add(run)
+        self._fill()
+        await run.begun.wait()
 
     async def timeline(self, run: ServerRun) -> dict[str, Any]:
         """Return `last` and `marks` of a recorded run once it was read, or `error` and `faults`."""
         return await self._ask(run, "timeline")
+
+    async def fork_point(self, run: ServerRun, tick: int) -> dict[str, Any]:
+        """Return `tick` and `point` for a fork of a recorded run, or `error` and `faults`."""
+        return await self._ask(run, "fork", tick)
+
+    async def digests(self, run: ServerRun) -> dict[str, Any]:
+        """Return `digests` of the ticks of a recorded run, or `error` and `faults`."""
+        return await self._ask(run, "digests")
+
+    async def find(
+        self, run: ServerRun, node: str, output: str, condition: Breakpoint | None
+    ) -> dict[str, Any]:
+        """Return `marks` where a condition begins to hold in a recorded run, or a number changes
+        most; or `error` and `faults`.
+        """
+        return await self._ask(run, "find", node, output, condition)
 
     async def cancel(self, prompt_ids: Collection[str]) -> None:
         """Remove runs from the queue. Raises OSError."""
@@ -374,7 +405,9 @@ class RunQueue:
             self._fill()
             return
         film = bool(run.extra.get("film"))
-        request = RunRequest(run.prompt_id, self._spec(run), run.settings, run.folder, film)
+        spec = self._spec(run)
+        request = RunRequest(run.prompt_id, spec, run.settings, run.folder, film, run.fork)
+        run.begun.set()
         self._play(worker, run, request)
 
     def _play(
@@ -480,6 +513,7 @@ class RunQueue:
     def _finish(self, run: ServerRun, outcome: Outcome) -> None:
         run.outcome = outcome
         run.worker = None
+        run.begun.set()
         run.requested_pictures.clear()
         for waiting in run.pending_answers.values():
             if not waiting.done():

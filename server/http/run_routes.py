@@ -7,13 +7,15 @@ import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Final
 
 from aiohttp import web
 
 from minibrains.errors import Fault, MinibrainsError, WorkflowError, faults_of
-from minibrains.graph.breakpoint import read_breakpoints
+from minibrains.graph.breakpoint import Breakpoint, read_breakpoints
 from minibrains.graph.workflow import Workflow
+from minibrains.run.digest import first_difference
 from server.http.api_prompt import workflow_of
 from server.http.folders import DataFolders
 from server.http.history import History
@@ -58,6 +60,9 @@ class RunRoutes:
         yield web.post("/runs/{id}/rewind", self.rewind)
         yield web.post("/runs/{id}/seek", self.seek)
         yield web.get("/runs/{id}/timeline", self.timeline)
+        yield web.post("/runs/{id}/find", self.find)
+        yield web.get("/runs/{id}/difference", self.difference)
+        yield web.post("/runs/{id}/fork", self.fork)
         yield web.post("/runs/{id}/edit", self.edit)
         yield web.post("/runs/{id}/save_state", self.save_state)
         yield web.post("/runs/{id}/clip", self.clip)
@@ -325,10 +330,7 @@ class RunRoutes:
 
     async def seek(self, request: web.Request) -> web.Response:
         """Answer POST /runs/{id}/seek: show another tick of a recorded run."""
-        run, tick = self._rewound(request), (await read_object(request)).get("tick")
-        if type(tick) is not int or tick < 0:
-            message = f"'tick' is {tick!r}; expected a whole number from 0"
-            raise RequestError(400, "bad_request", message)
+        run, tick = self._rewound(request), _tick(await read_object(request))
         run.send("seek", tick)
         return web.json_response({"prompt_id": run.prompt_id, "state": run.state})
 
@@ -339,12 +341,69 @@ class RunRoutes:
             raise RequestError(400, "not_read", found["error"], faults=found["faults"])
         return web.json_response(found)
 
+    async def find(self, request: web.Request) -> web.Response:
+        """Answer POST /runs/{id}/find: the ticks of a recorded run at which a value is special."""
+        run, body = self._rewound(request), await read_object(request)
+        output, condition = text(body, "output") or "", text(body, "condition")
+        node, _, socket = output.partition(".")
+        faults: list[Fault] = []
+        conditions: tuple[Breakpoint | None, ...] = (None,)
+        if condition is not None:
+            conditions = read_breakpoints({output: condition}, faults)
+        if faults:
+            raise RequestError(400, "bad_request", "; ".join(map(str, faults)))
+        found = await self._runs.find(run, node, socket, conditions[0])
+        if "error" in found:
+            raise RequestError(400, "not_found", found["error"], faults=found["faults"])
+        return web.json_response(found)
+
+    async def difference(self, request: web.Request) -> web.Response:
+        """Answer GET /runs/{id}/difference?from=ID: the first tick at which two recorded runs
+        differ.
+        """
+        digests = []
+        for prompt_id in (request.match_info["id"], request.query.get("from", "")):
+            found = await self._runs.digests(self._rewound_run(prompt_id))
+            if "error" in found:
+                raise RequestError(400, "not_read", found["error"], faults=found["faults"])
+            digests.append(found["digests"])
+        return web.json_response({"tick": first_difference(*digests)})
+
+    async def fork(self, request: web.Request) -> web.Response:
+        """Answer POST /runs/{id}/fork: play a recorded run on from one of its ticks, with a
+        workflow.
+        """
+        rewound, body = self._rewound(request), await read_object(request)
+        tick, extra = _tick(body), {"name": body.get("name"), "settings": body.get("settings", {})}
+        workflow = await self._read(body.get("workflow", rewound.data), extra)
+        found = await self._runs.fork_point(rewound, tick)
+        if "error" in found:
+            raise RequestError(400, "no_fork", found["error"], faults=found["faults"])
+        workflow = workflow.with_run(replace(workflow.run, episodes=1))
+        origin = {"of": rewound.rewinds, "tick": found["tick"]}
+        run = ServerRun(
+            str(uuid.uuid4()),
+            sequence := self._runs.next_number(),
+            workflow,
+            workflow.run,
+            text(body, "client_id"),
+            {**extra, "record": True, "fork": origin},
+            workflow.to_json(),
+            sequence,
+            fork=found["point"],
+        )
+        await self._runs.begin_fork(run)
+        return web.json_response({"prompt_id": run.prompt_id, "tick": found["tick"]})
+
     def _rewound(self, request: web.Request) -> ServerRun:
         """Return the recorded run of a request.
 
         Raises RequestError unless it is open in a worker.
         """
-        run = self._alive(request)
+        return self._rewound_run(request.match_info["id"])
+
+    def _rewound_run(self, prompt_id: str) -> ServerRun:
+        run = self._alive_run(prompt_id)
         if run.rewinds is None:
             message = (
                 "this run is being played; only a finished one that was recorded has a timeline"
@@ -406,7 +465,9 @@ class RunRoutes:
 
     def _alive(self, request: web.Request) -> ServerRun:
         """Return the run of a request. Raises RequestError unless it waits or runs."""
-        prompt_id = request.match_info["id"]
+        return self._alive_run(request.match_info["id"])
+
+    def _alive_run(self, prompt_id: str) -> ServerRun:
         run = self._runs.known.get(prompt_id)
         if run is None and prompt_id not in self._history:
             raise _unknown(prompt_id)
@@ -417,6 +478,15 @@ class RunRoutes:
     def _is_alive(self, prompt_id: str) -> bool:
         run = self._runs.known.get(prompt_id)
         return run is not None and not run.over
+
+
+def _tick(body: Mapping[str, Any]) -> int:
+    """Return the tick in a request. Raises RequestError."""
+    tick = body.get("tick")
+    if type(tick) is not int or tick < 0:
+        message = f"'tick' is {tick!r}; expected a whole number from 0"
+        raise RequestError(400, "bad_request", message)
+    return tick
 
 
 def _dump(value: Any) -> str:

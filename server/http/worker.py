@@ -179,12 +179,16 @@ class RunSession(Hook):
         try:
             if request.film:
                 hooks.append(Film(request.folder.path / CLIP))
+            fork = None
+            if request.fork is not None:
+                fork = decode(request.fork, "a fork", "in a worker")
             self._run = Run(
                 request.spec,
                 hooks,
                 registry=self._registry,
                 cache=self._cache,
                 folder=request.folder,
+                fork=fork,
             )
             self._played = self._run.workflow.to_json()
             self.controller.breakpoints = Breakpoints(self._run.workflow.breakpoints)

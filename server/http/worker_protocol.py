@@ -15,11 +15,12 @@ from minibrains.run.spec import RunSpec
 
 WorkerCommand = Literal[
     "play", "stop", "pause", "resume", "step", "watch", "want", "edit", "save_state", "clip",
-    "input", "seek", "timeline", "breakpoints", "speed", "quit",
+    "input", "seek", "timeline", "breakpoints", "speed", "fork", "digests", "find", "quit",
 ]  # fmt: skip
 """To a worker. play: a RunRequest; watch: a Watch; want: a node whose next frame may be sent; edit:
 number and workflow; save_state: number, node and name; clip: number; seek: a tick of a recorded
-run; timeline: number; breakpoints: number and Breakpoints; speed: a share of the frame
+run; timeline, digests: number; fork: number and tick; find: number, node, output and condition;
+breakpoints: number and Breakpoints; speed: a share of the frame
 rate; input: a register that is outside and what a page sent to it; quit: finish
 the run and exit."""
 WorkerEvent = Literal["ready", "seen", "frame", "said", "answer", "spent", "over"]
@@ -44,6 +45,8 @@ class RunRequest:
     folder: RunFolder
     film: bool = False
     """True: its first episode is filmed, to `CLIP` in its folder."""
+    fork: bytes | None = None
+    """The ForkPoint from which it begins, encoded by a worker; None: it begins anew."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,10 @@ import threading
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import numpy as np
 import pytest
 
 import minibrains as mb
 from minibrains.engine.compile import compile_graph
-from minibrains.engine.engine import Engine
-from minibrains.engine.peek import peek
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import parse_workflow
 from minibrains.run.rewind import Mark, Rewind
@@ -21,29 +18,18 @@ from minibrains.tape.recording import FILE, read_events
 from minibrains.tape.tape import Event
 from tests.support.paths import DATA
 from tests.support.thinking_workflow import thinking_workflow
+from tests.support.wires import Watches, on_wires
 
 PACK = DATA / "thinking_pack.py"
 TICKS = 150
 EDITED_AT = 70
 
 
-def on_wires(engine: Engine) -> dict[str, Any]:
-    """Return the value of every output, by its name."""
-    values: dict[str, Any] = {}
-    for node, checked in engine.plan.graph.nodes.items():
-        for output in checked.cls.schema.outputs:
-            value = peek(engine, node, output)
-            values[f"{node}.{output}"] = (
-                value.tobytes() if isinstance(value, np.ndarray) else repr(value)
-            )
-    return values
-
-
-class Watches(mb.Hook):
+class Edits(Watches):
     """Notes what is on the wires between all ticks, and changes the graph once."""
 
     def __init__(self) -> None:
-        self.seen: dict[int, dict[str, Any]] = {}
+        super().__init__()
         self.editor: threading.Thread | None = None
 
     def between_ticks(self, run: mb.Run) -> mb.Budget:
@@ -54,8 +40,7 @@ class Watches(mb.Hook):
             while not run.engine.edits:
                 threading.Event().wait(0.01)
             run.engine.advance(0)
-        self.seen[run.engine.ticks] = on_wires(run.engine)
-        return mb.Budget(ticks=1)
+        return super().between_ticks(run)
 
 
 class Recorded(NamedTuple):
@@ -67,7 +52,7 @@ class Recorded(NamedTuple):
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     runs = tmp_path_factory.mktemp("runs")
-    watches = Watches()
+    watches = Edits()
     spec = mb.RunSpec(
         thinking_workflow(noops=0),
         episodes=2,

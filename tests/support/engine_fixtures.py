@@ -126,6 +126,7 @@ class Written:
     """A tape in memory."""
 
     replays = False
+    inherits = False
 
     def __init__(self) -> None:
         self.events: list[Event] = []

@@ -5,33 +5,44 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from tests.support.contrast import least_contrast
 from tests.support.editor_page import EditorPage
 
 
-@pytest.mark.slow
-def test_a_recorded_run_is_shown_at_any_tick(page: EditorPage, screenshots: Path | None) -> None:
-    # a run of 250 ticks, recorded
-    page.start_with("airstriker")
+def record(page: EditorPage, workflow: str) -> str:
+    """Record a run of 250 ticks with the seed 5, in which something is hit; return its id."""
+    page.start_with(workflow)
     page.deselect()
     settings = page.page.locator("#inspector")
-    for name, value in (("episodes", 1), ("ticks", 250)):
+    for name, value in (("episodes", 1), ("ticks", 250), ("seed", 5)):
         settings.get_by_label(name).fill(str(value))
         page.page.keyboard.press("Tab")
     page.page.locator('[data-clock="fast"]').click()
     page.page.get_by_role("button", name="Record", exact=True).click()
     page.until("session.run?.state === 'done'")
-    played = page.ask("session.run.id")
+    return str(page.ask("session.run.id"))
 
-    # opened from the panel
-    page.page.locator('[data-tab="runs"]').click()
+
+def rewind(page: EditorPage) -> tuple[Locator, Locator]:
+    """Open the latest run from the panel; return the timeline, and its slider."""
+    if page.page.locator("#panel").is_hidden():
+        page.page.locator('[data-tab="runs"]').click()
     page.page.get_by_role("button", name="More for Airstriker").first.click()
     page.page.get_by_role("menuitem", name="Rewind").click()
     timeline = page.page.locator("#timeline")
     slider = timeline.get_by_label("Tick", exact=True)
     expect(slider).to_be_enabled()
+    return timeline, slider
+
+
+@pytest.mark.slow
+def test_a_recorded_run_is_shown_at_any_tick(page: EditorPage, screenshots: Path | None) -> None:
+    played = record(page, "airstriker")
+
+    # opened from the panel
+    timeline, slider = rewind(page)
     assert page.ask("session.run.rewinds") == played
     expect(timeline.locator("output")).to_contain_text("Tick 250 of 250: game 1 ended: limit")
 
@@ -62,3 +73,64 @@ def test_a_recorded_run_is_shown_at_any_tick(page: EditorPage, screenshots: Path
     page.page.locator(f'[data-run="{played}"]').click()
     expect(timeline).to_be_hidden()
     page.until("session.run.state === 'done'")
+
+
+@pytest.mark.slow
+def test_a_fork_is_shown_beside_the_recorded_run(
+    page: EditorPage, screenshots: Path | None
+) -> None:
+    record(page, "airstriker_random")
+    timeline, slider = rewind(page)
+    if page.page.locator("#panel").is_visible():
+        page.page.locator('[data-tab="runs"]').click()
+    slider.fill("100")
+    page.until("session.run.ticks === 100")
+
+    # another setting changes nothing of the recorded run, but the fork plays with it
+    page.set_widget("random", "hold", "3")
+    timeline.get_by_role("button", name="Run from here").click()
+    beside = page.page.get_by_role("region", name="Two runs side by side")
+    expect(beside.get_by_role("status")).to_contain_text("The two differ from tick")
+    differs_at = page.ask("session.beside.differsAt")
+    assert 100 < differs_at < 250
+
+    # both are shown at the first tick at which they differ, and go on together
+    other = beside.get_by_label("The other game")
+    recorded = beside.get_by_label("The recorded game")
+    for tick in (differs_at, 240, 60):
+        slider.fill(str(tick))
+        page.until(f"session.run.ticks === {tick} && session.beside.run.ticks === {tick}")
+        expect(other).to_have_attribute("data-tick", str(tick))
+        expect(recorded).to_have_attribute("data-tick", str(tick))
+    timeline.get_by_label("Marks to go to").select_option("difference")
+    timeline.get_by_role("button", name="The next mark").click()
+    page.until(f"session.beside.run.ticks === {differs_at}")
+    slider.fill("240")
+    expect(other).to_have_attribute("data-tick", "240")
+    assert least_contrast(page.page, "#beside") >= 4.5
+    if screenshots is not None:
+        page.page.screenshot(path=screenshots / "editor-fork-light-1280x800.png")
+
+    # played on, they stay in step
+    slider.fill("100")
+    page.until("session.run.ticks === 100")
+    page.page.get_by_role("button", name="Resume").click()
+    page.until("session.run.ticks === 250 && session.beside.run.ticks === 250")
+
+    # a tick is found by a value
+    slider.fill("0")
+    page.until("session.run.ticks === 0")
+    timeline.get_by_label("Marks to go to").select_option("found")
+    page.page.get_by_label("An output and a condition").fill("console.reward > 0")
+    page.page.get_by_role("button", name="Find").click()
+    page.until("session.run.values.get('console.reward') > 0")
+    expect(timeline.locator("output")).to_contain_text("console.reward > 0")
+
+    beside.get_by_role("button", name="Show only one run").click()
+    expect(beside).to_be_hidden()
+
+    # a run of the same seed from the list beside it, to compare the two
+    page.page.locator('[data-tab="runs"]').click()
+    page.page.get_by_role("button", name="More for Airstriker").first.click()
+    page.page.get_by_role("menuitem", name="Show beside the other").click()
+    expect(beside.get_by_role("status")).to_contain_text(f"The two differ from tick {differs_at}")

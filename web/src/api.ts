@@ -122,9 +122,14 @@ export interface KeptClip {
 /** A tick of a recorded run that people look for. */
 export interface Mark {
   readonly tick: number;
-  readonly kind: "episode" | "reward" | "edit" | "exception" | "decision";
+  readonly kind: "episode" | "reward" | "edit" | "exception" | "decision" | "found";
   readonly node: string;
   readonly text: string;
+}
+
+export interface Fork {
+  readonly prompt_id: string;
+  readonly tick: number;
 }
 
 export interface Timeline {
@@ -260,6 +265,27 @@ export const api = {
   seek: (id: string, tick: number) => post(`/runs/${encodeURIComponent(id)}/seek`, { tick }),
   /** Return length and marks of a run that is rewound, once its tape is read. */
   timeline: (id: string) => json<Timeline>(`/runs/${encodeURIComponent(id)}/timeline`),
+  /** Play a run that is rewound on from a tick, with a workflow. Return the id of that run, and the tick at which it begins. */
+  fork: async (
+    id: string,
+    tick: number,
+    workflow: Workflow,
+    file: string | null,
+  ): Promise<Fork> => {
+    const settings = { clock: "fast" };
+    const body = { tick, workflow, name: file, settings };
+    return (await post(`/runs/${encodeURIComponent(id)}/fork`, body)).json();
+  },
+  /** Return the first tick at which two runs that are rewound differ. */
+  difference: (id: string, from: string) =>
+    json<{ readonly tick: number | null }>(
+      `/runs/${encodeURIComponent(id)}/difference?from=${encodeURIComponent(from)}`,
+    ),
+  /** Return the ticks at which a condition on an output begins to hold, or else those of its largest changes. */
+  find: async (id: string, output: string, condition?: string): Promise<readonly Mark[]> => {
+    const response = await post(`/runs/${encodeURIComponent(id)}/find`, { output, condition });
+    return ((await response.json()) as { marks: readonly Mark[] }).marks;
+  },
   control: (id: string, what: "stop" | "pause" | "resume" | "step") =>
     post(`/runs/${encodeURIComponent(id)}/${what}`, {}),
   edit: (id: string, workflow: Workflow) =>

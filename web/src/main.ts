@@ -16,6 +16,7 @@ import { Session } from "./editor/session";
 import { StartPictures } from "./editor/start_pictures";
 import { Catalog } from "./model/catalog";
 import { makeCommands } from "./ui/actions";
+import { BesideView } from "./ui/beside_view";
 import { budgetBar } from "./ui/budget_bar";
 import { openCommands } from "./ui/command_palette";
 import { button, h, icon } from "./ui/dom";
@@ -107,6 +108,7 @@ async function start(): Promise<void> {
   });
   budgetBar(element("budget"), editor, session);
   new TimelineBar(element("timeline"), session);
+  new BesideView(element("beside"), session);
   watchDrops(stage, editor, files);
   showFaults(editor);
   showEmptyHint(editor, gallery);

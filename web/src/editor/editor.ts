@@ -293,9 +293,15 @@ export class Editor {
 
   /** Whether a console runs, which says how long a frame is. */
   get hasConsole(): boolean {
-    return Object.values(this.workflow.nodes).some(
-      (entry) => this.catalog.find(entry.type)?.console && modeOf(entry) === "run",
+    return this.consoleIn(this.workflow.nodes) !== null;
+  }
+
+  /** The first console that runs among the nodes of a workflow; null: there is none. */
+  consoleIn(nodes: Workflow["nodes"]): string | null {
+    const found = Object.entries(nodes).find(
+      ([, entry]) => this.catalog.find(entry.type)?.console && modeOf(entry) === "run",
     );
+    return found ? found[0] : null;
   }
 
   /** The clock of a run from this page: the workflow's own, or else real time if a game is played. */

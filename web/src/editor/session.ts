@@ -1,17 +1,19 @@
 /** The run that the page shows: starts it, controls it, and applies the server's events to it. */
 
 import { api, type Fault, faultText, RequestError } from "../api";
+import { Beside } from "../live/beside";
 import { WHOLE_TICK } from "../live/budget";
 import { Connection } from "../live/connection";
 import { FullPicture } from "../live/full_picture";
 import { LiveView } from "../live/live_view";
 import { PlayerInput } from "../live/player_input";
 import { applyEvent, isLive, isTicking, newRun, type Run } from "../live/run";
-import { Screens } from "../live/screens";
+import { countFrames, Screens } from "../live/screens";
+import { Seeking } from "../live/seeking";
 import { wireValues } from "../live/wire_values";
 import { isObject, type JsonObject, same } from "../model/json";
 import type { Asking } from "../model/samples";
-import { modeOf } from "../model/workflow";
+import { modeOf, type Workflow } from "../model/workflow";
 import { download } from "../ui/dom";
 import { ask, clearMessages, showMessage } from "../ui/overlay";
 import type { Editor } from "./editor";
@@ -21,6 +23,9 @@ const SECOND_STOP_MS = 1500;
 
 /** Number of nodes that the server sends in full. */
 const MAX_IN_FULL = 10;
+
+/** The name, for the web worker, of the canvas beside that of another run; no node can have it. */
+const BESIDE = "beside another";
 
 type Topic = "run" | "lists" | "workflows" | "brains" | "games" | "data" | "asking";
 
@@ -46,8 +51,10 @@ export class Session {
   /** The breakpoints that the run was given. */
   #playedBreakpoints: JsonObject = {};
   #stopped = { id: "", at: 0 };
-  /** The tick of the last request to seek, until it is answered. */
-  #sought: number | null = null;
+  /** A second run beside the one that is rewound, at the same tick; null: there is none. */
+  beside: Beside | null = null;
+  #gameCanvas: HTMLCanvasElement | null = null;
+  #seeking: Seeking | null = null;
   /** The run and the nodes whose input this page took: it may show another run before it releases them. */
   #played: { run: string; nodes: readonly string[] } = { run: "", nodes: [] };
 
@@ -62,6 +69,8 @@ export class Session {
         for (const [node, painted] of Object.entries(seen)) {
           this.#screens.countFrames(node, painted.count, painted.tick);
           this.picture?.painted(node, painted);
+          if (node === this.#game && this.#gameCanvas)
+            countFrames(this.#gameCanvas, painted.count, painted.tick);
         }
       },
     });
@@ -108,18 +117,22 @@ export class Session {
       this.#playedNodes = workflow.nodes;
       this.#playedBreakpoints = workflow.breakpoints ?? {};
     } catch (error) {
-      if (!(error instanceof RequestError)) throw error;
-      const faults = Array.isArray(error.body.faults) ? (error.body.faults as Fault[]) : [];
-      if (faults.length) this.editor.setFaults(faults);
-      const first = faults[0];
-      const more = faults.length > 1 ? ` And ${faults.length - 1} more.` : "";
-      showMessage(
-        first
-          ? `It cannot run yet. ${first.node ? `${first.node}: ` : ""}${faultText(first)}${more}`
-          : error.message,
-        "error",
-      );
+      this.#showRefusal(error);
     }
+  }
+
+  /** Say why a workflow cannot run; faults are shown at their nodes. */
+  #showRefusal(error: unknown): void {
+    if (!(error instanceof RequestError)) throw error;
+    const faults = Array.isArray(error.body.faults) ? (error.body.faults as Fault[]) : [];
+    const first = faults.find((fault) => fault.node);
+    if (!first) {
+      showMessage(error.message, "error");
+      return;
+    }
+    this.editor.setFaults(faults);
+    const more = faults.length > 1 ? ` And ${faults.length - 1} more.` : "";
+    showMessage(`It cannot run yet. ${first.node}: ${faultText(first)}${more}`, "error");
   }
 
   /** Open the tape of a finished run, to see it at any of its ticks. */
@@ -132,18 +145,13 @@ export class Session {
     }
   }
 
-  /** Show another tick of the run that is rewound. A newer request replaces one that waits. */
+  /** Show another tick of the run that is rewound, and of the one beside it. */
   async seek(tick: number): Promise<void> {
     const { run } = this;
     if (!isTicking(run) || run.rewinds === null) return;
-    const isUnderway = this.#sought !== null;
-    this.#sought = tick;
-    if (isUnderway) return;
-    for (let asked: number | null = null; asked !== this.#sought; ) {
-      asked = this.#sought;
-      await api.seek(run.id, asked).catch((error: Error) => showMessage(error.message, "error"));
-    }
-    this.#sought = null;
+    if (this.#seeking?.run !== run.id) this.#seeking = new Seeking(run.id);
+    this.beside?.seek(tick);
+    await this.#seeking.to(tick);
   }
 
   /** Play one tick, or, of a run that is rewound, return to the one before; then the run is paused. */
@@ -154,8 +162,76 @@ export class Session {
     else if (by === 1) await this.control("step");
   }
 
+  /** Only a recorded run has a state at each of its ticks. */
+  get canFork(): boolean {
+    return isTicking(this.run) && this.run.rewinds !== null;
+  }
+
+  /** Play the run that is rewound on from the tick that is shown, with the workflow as it is on the page, and show both. */
+  async fork(): Promise<void> {
+    const { run } = this;
+    if (!this.canFork || !run) return;
+    const { workflow, document } = this.editor;
+    try {
+      const { prompt_id, tick } = await api.fork(run.id, run.ticks, workflow, document.file);
+      clearMessages();
+      if (tick !== run.ticks)
+        showMessage(
+          `It begins at tick ${tick}: a node was asked then, and has not answered since.`,
+        );
+      this.showBeside(prompt_id, true);
+    } catch (error) {
+      this.#showRefusal(error);
+    }
+  }
+
+  /** Show another run beside the one that is rewound. */
+  showBeside(id: string, isFork: boolean): void {
+    if (!this.canFork || !this.run) return;
+    this.closeBeside();
+    const beside = new Beside(id, isFork, this.run.id, {
+      changed: () => {
+        // while it is played, this one goes with it
+        if (isTicking(beside.run) && beside.run.rewinds === null) void this.seek(beside.run.ticks);
+        this.#emit("run");
+      },
+      read: () => {
+        void this.seek(beside.differsAt ?? this.run?.ticks ?? 0);
+        this.#emit("run");
+      },
+      consoleIn: (nodes) => this.editor.consoleIn(nodes as unknown as Workflow["nodes"]),
+    });
+    this.beside = beside;
+    this.#emit("run");
+    this.#emit("lists");
+  }
+
+  /** Show only one run again. */
+  closeBeside(): void {
+    if (this.beside === null) return;
+    this.beside.close();
+    this.beside = this.#gameCanvas = null;
+    this.#connection.dropScreen(BESIDE);
+    this.updateWatch();
+    this.#emit("run");
+  }
+
+  /** Show the pictures of the game of this run on a canvas, for those of the run beside it. */
+  showGame(canvas: HTMLCanvasElement): void {
+    const node = this.#game;
+    this.#gameCanvas = canvas;
+    if (node !== null) this.#connection.addScreen(node, canvas, BESIDE);
+    this.updateWatch();
+  }
+
+  /** The console whose pictures are shown beside those of another run; null: none. */
+  get #game(): string | null {
+    return this.beside && this.editor.consoleIn(this.editor.workflow.nodes);
+  }
+
   /** A run that is rewound holds a worker, which is given back when it is no longer shown. */
   #leaveRewound(): void {
+    this.closeBeside();
     if (isLive(this.run) && this.run.rewinds !== null)
       void api.control(this.run.id, "stop").catch(() => undefined);
   }
@@ -364,7 +440,9 @@ export class Session {
       ...new Set([...selected, ...(showsWires ? this.editor.board.wireSources : [])]),
     ];
     const full = this.#full === null ? valued : [this.#full, ...valued];
-    const pictures = this.picture ? [...previews, this.picture.node] : previews;
+    const pictures = [...previews];
+    if (this.picture) pictures.push(this.picture.node);
+    if (this.#game !== null) pictures.push(this.#game);
     const budgets = this.showsBudgets ? [WHOLE_TICK, ...this.editor.board.detailed] : [];
     this.#connection.watch({
       prompt_id,
@@ -431,6 +509,7 @@ export class Session {
     if (this.run === before) return;
     if (this.run.error !== null && this.run.error !== before.error)
       showMessage(this.run.error, "error");
+    if (before.state === "running" && this.run.rewinds !== null) this.beside?.seek(this.run.ticks);
     if (isTicking(this.run) && !isTicking(before)) void this.#editLive(); // what was changed while it waited
     this.#render();
   }
@@ -461,13 +540,14 @@ export class Session {
     );
   }
 
-  /** Apply a change of the workflow, if it has no faults, to the run that was started from it, as soon as that ticks. */
+  /** Apply a change of the workflow, if it has no faults, to the run that was started from it, as soon as that ticks. A
+   * recorded run stays as it was, but for its breakpoints: a fork of it plays what was changed. */
   async #editLive(): Promise<void> {
     const { workflow, faults } = this.editor;
     if (!isTicking(this.run) || !this.#playedNodes || faults.length) return;
     const { id } = this.run;
     const breakpoints = workflow.breakpoints ?? {};
-    const isSameGraph = workflow.nodes === this.#playedNodes;
+    const isSameGraph = this.run.rewinds !== null || workflow.nodes === this.#playedNodes;
     if (isSameGraph && same(breakpoints, this.#playedBreakpoints)) return;
     this.#playedNodes = workflow.nodes;
     this.#playedBreakpoints = breakpoints;

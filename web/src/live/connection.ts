@@ -49,6 +49,11 @@ export class Connection {
     this.#post({ do: "drop", key });
   }
 
+  /** End the connection for good. */
+  close(): void {
+    this.#worker.terminate();
+  }
+
   #post(message: ToWorker): void {
     this.#worker.postMessage(message);
   }

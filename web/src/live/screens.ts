@@ -80,8 +80,7 @@ export class Screens {
     for (const isOnWire of [false, true]) {
       const canvas = this.#canvases.get(keyOf(node, isOnWire));
       if (!canvas) continue;
-      canvas.dataset.frames = String(Number(canvas.dataset.frames ?? 0) + count);
-      canvas.dataset.tick = String(tick);
+      countFrames(canvas, count, tick);
       canvas.classList.add("lit");
     }
   }
@@ -105,6 +104,12 @@ export class Screens {
     this.#canvases.delete(key);
     this.connection.dropScreen(key);
   }
+}
+
+/** Note on a canvas how many pictures were painted on it, and the tick of the last one. */
+export function countFrames({ dataset }: HTMLCanvasElement, count: number, tick: number): void {
+  dataset.frames = String(Number(dataset.frames ?? 0) + count);
+  dataset.tick = String(tick);
 }
 
 /** Return a clip path, relative to the box, that leaves out the boxes in front of it. */

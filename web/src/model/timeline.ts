@@ -1,6 +1,12 @@
 /** The marks of a recorded run: which of them comes next, and what is said at a tick. */
 
 import type { Mark } from "../api";
+import { isObject, type JsonObject } from "./json";
+
+/** A mark of one run, or the tick at which two differ. */
+export interface Place extends Omit<Mark, "kind"> {
+  readonly kind: Mark["kind"] | "difference";
+}
 
 /** The kinds of marks, or all of them, in the words of the page. */
 export const KINDS = {
@@ -10,23 +16,25 @@ export const KINDS = {
   edit: "changes of the graph",
   exception: "failures",
   episode: "ends of games",
+  difference: "the first difference",
+  found: "a value …",
 } as const;
 
 export type Kind = keyof typeof KINDS;
 
 /** Return the marks of a kind. */
-export const ofKind = (marks: readonly Mark[], kind: Kind): readonly Mark[] =>
+export const ofKind = (marks: readonly Place[], kind: Kind): readonly Place[] =>
   kind === "all" ? marks : marks.filter((mark) => mark.kind === kind);
 
 /** Return the tick of the next mark after a tick, or of the one before it; null if there is none. */
-export function nextMark(marks: readonly Mark[], tick: number, by: 1 | -1): number | null {
+export function nextMark(marks: readonly Place[], tick: number, by: 1 | -1): number | null {
   const ticks = marks.map((mark) => mark.tick);
   const found = by === 1 ? ticks.find((at) => at > tick) : ticks.findLast((at) => at < tick);
   return found ?? null;
 }
 
 /** Return the tick of the mark that is nearest to a tick, within a distance; otherwise that tick. */
-export function nearestMark(marks: readonly Mark[], tick: number, within: number): number {
+export function nearestMark(marks: readonly Place[], tick: number, within: number): number {
   let best = tick;
   let distance = within;
   for (const mark of marks) {
@@ -38,11 +46,25 @@ export function nearestMark(marks: readonly Mark[], tick: number, within: number
 }
 
 /** Return what the marks of a tick say. */
-export function textAt(marks: readonly Mark[], tick: number): string {
+export function textAt(marks: readonly Place[], tick: number): string {
   return marks
     .filter((mark) => mark.tick === tick)
     .map(({ kind, node, text }) =>
       kind === "reward" ? `reward ${text}` : `${node} ${text}`.trim(),
     )
     .join("; ");
+}
+
+/** Return how the only game of a run ended, in words: "won, score 12". */
+export function outcomeOf(result: JsonObject | null): string {
+  const episodes = Array.isArray(result?.episodes) ? result.episodes : [];
+  const [episode] = episodes;
+  if (episodes.length !== 1 || !isObject(episode)) return "";
+  const { won, drawn, score, ended } = episode;
+  const words: string[] = [];
+  if (drawn === true) words.push("drawn");
+  else if (typeof won === "boolean") words.push(won ? "won" : "not won");
+  if (typeof score === "number") words.push(`score ${score}`);
+  if (typeof ended === "string") words.push(`ended: ${ended}`);
+  return words.join(", ");
 }

@@ -105,6 +105,13 @@ export function makeCommands(
       run: () => void session.step(-1),
     },
     {
+      name: "Run from here, beside the recorded run",
+      section: "Run",
+      keys: ["Shift+b"],
+      isDisabled: () => !session.canFork,
+      run: () => void session.fork(),
+    },
+    {
       name: "Play, with keys or gamepad",
       section: "Run",
       keys: ["g"],

@@ -43,6 +43,8 @@ export class Panel {
     show: (run) => void this.#showRun(run.id, run.workflow),
     openWorkflow: (run) => void this.files.openText(JSON.stringify(run.workflow ?? {})),
     rewind: (run) => void this.#showRun(run.id, run.workflow, () => this.session.rewind(run.id)),
+    canCompare: () => this.session.canFork,
+    compare: (run) => this.session.showBeside(run.id, false),
     forget: (run) => void api.deleteRun(run.id).then(() => this.#renderRuns()),
     stop: (run) => void this.session.control("stop", run.id),
     takeOut: (run) => void api.cancelQueued(run.id).then(() => this.#renderRuns()),

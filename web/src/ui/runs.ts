@@ -9,6 +9,9 @@ export interface RunActions {
   show(run: RunFacts): void;
   openWorkflow(run: RunFacts): void;
   rewind(run: RunFacts): void;
+  /** Whether a run is rewound, beside which another one can be shown. */
+  canCompare(): boolean;
+  compare(run: RunFacts): void;
   forget(run: RunFacts): void;
   stop(run: RunFacts): void;
   takeOut(run: RunFacts): void;
@@ -125,10 +128,12 @@ export class RunList {
       `More for ${run.title}`,
       () => {
         const { left, top, width, height } = more.getBoundingClientRect();
+        const beside = { name: "Show beside the other", run: () => actions.compare(run) };
         const rewind = { name: "Rewind", run: () => actions.rewind(run) };
         openMenu(
           [
             ...(run.isRecorded ? [rewind] : []),
+            ...(run.isRecorded && actions.canCompare() ? [beside] : []),
             { name: "Results and files", run: () => void openRun(run, actions.openWorkflow) },
             { name: "Open its workflow", run: () => actions.openWorkflow(run) },
             { name: "Forget", danger: true, run: () => actions.forget(run) },

@@ -1,20 +1,30 @@
-/** The timeline below the canvas, of a recorded run that is rewound: a slider over its ticks, and marks. */
+/** The timeline below the canvas, of a recorded run that is rewound: a slider over its ticks, marks, and those of a run beside it. */
 
-import { api, type Mark, type Timeline } from "../api";
+import { api, type Timeline } from "../api";
 import type { Session } from "../editor/session";
 import { isLive, isTicking } from "../live/run";
-import { KINDS, type Kind, nearestMark, nextMark, ofKind, textAt } from "../model/timeline";
-import { h, iconButton } from "./dom";
-import { showMessage } from "./overlay";
+import {
+  KINDS,
+  type Kind,
+  nearestMark,
+  nextMark,
+  ofKind,
+  type Place,
+  textAt,
+} from "../model/timeline";
+import { button, h, iconButton } from "./dom";
+import { ask, showMessage } from "./overlay";
 
 const HEIGHT = 18;
 /** The height of a mark, and the name of its colour in the design system. */
-const LOOKS: Readonly<Record<Mark["kind"], readonly [number, string]>> = {
+const LOOKS: Readonly<Record<Place["kind"], readonly [number, string]>> = {
   decision: [5, "--muted"],
   reward: [11, "--good"],
   edit: [14, "--accent"],
+  found: [14, "--accent"],
   exception: [HEIGHT, "--bad"],
   episode: [HEIGHT, "--text"],
+  difference: [HEIGHT, "--accent"],
 };
 /** Distance in pixels within which a click finds a mark. */
 const REACH = 6;
@@ -22,8 +32,10 @@ const REACH = 6;
 export class TimelineBar {
   #run: string | null = null;
   #timeline: Timeline | null = null;
+  #found: readonly Place[] = [];
   readonly #slider = h("input", { type: "range", min: 0, step: 1, "aria-label": "Tick" });
   readonly #marks = h("canvas", { height: HEIGHT, "aria-hidden": "true" });
+  readonly #besideMarks = h("canvas", { height: HEIGHT, "aria-hidden": "true", hidden: true });
   readonly #words = h("output", {});
   readonly #kind = h(
     "select",
@@ -36,18 +48,23 @@ export class TimelineBar {
     private readonly session: Session,
   ) {
     const step = (by: 1 | -1) => () => void session.step(by);
+    const fork = button("Run from here", () => void session.fork(), "", "fork");
+    fork.title =
+      "Play on from this tick with the workflow as it is on the page, beside this run (Shift B)";
     element.append(
       iconButton("back", "The mark before", () => this.#jump(-1)),
       iconButton("left", "One tick back (,)", step(-1)),
       iconButton("right", "One tick forwards (.)", step(1)),
       iconButton("forwards", "The next mark", () => this.#jump(1)),
       this.#kind,
-      h("div", { class: "timeline-track" }, this.#marks, this.#slider),
+      h("div", { class: "timeline-track" }, this.#marks, this.#slider, this.#besideMarks),
       this.#words,
+      fork,
     );
     this.#slider.addEventListener("input", () => void session.seek(Number(this.#slider.value)));
-    this.#kind.addEventListener("change", () => this.#paint());
-    this.#marks.addEventListener("click", (event) => this.#click(event));
+    this.#kind.addEventListener("change", () => void this.#choose());
+    for (const canvas of [this.#marks, this.#besideMarks])
+      canvas.addEventListener("click", (event) => this.#click(event, canvas));
     new ResizeObserver(() => this.#paint()).observe(this.#marks);
     session.on((what) => what === "run" && this.#update());
   }
@@ -65,19 +82,22 @@ export class TimelineBar {
       this.#words.textContent = `Reading the tape: tick ${run.ticks.toLocaleString("en")}`;
       return;
     }
+    const tick = this.#tick;
+    if (this.#slider.max !== String(this.#last)) this.#slider.max = String(this.#last);
     if (document.activeElement !== this.#slider || !this.#slider.matches(":active"))
-      this.#slider.value = String(run.ticks);
-    const { last, marks } = this.#timeline;
-    const tick = run.ticks.toLocaleString("en");
-    const text = textAt(marks, run.ticks);
-    this.#words.textContent = `Tick ${tick} of ${last.toLocaleString("en")}${text && `: ${text}`}`;
+      this.#slider.value = String(tick);
+    const text = textAt(this.#places, tick);
+    const last = this.#last.toLocaleString("en");
+    this.#words.textContent = `Tick ${tick.toLocaleString("en")} of ${last}${text && `: ${text}`}`;
     this.#words.title = text;
+    this.#paintIfChanged();
   }
 
   /** Fetch the timeline; the answer comes once the tape is read. */
   async #load(id: string): Promise<void> {
     this.#run = id;
     this.#timeline = null;
+    this.#found = [];
     this.#setEnabled(false);
     try {
       const timeline = await api.timeline(id);
@@ -93,10 +113,9 @@ export class TimelineBar {
       if (this.#run === id) showMessage((error as Error).message, "error");
       return;
     }
-    this.#slider.max = String(this.#timeline.last);
     this.#setEnabled(true);
-    this.#paint();
     this.#update();
+    this.#paint();
   }
 
   #setEnabled(isEnabled: boolean): void {
@@ -104,37 +123,103 @@ export class TimelineBar {
       part.disabled = !isEnabled;
   }
 
-  get #chosen(): readonly Mark[] {
-    return ofKind(this.#timeline?.marks ?? [], this.#kind.value as Kind);
+  /** The timeline of the run beside this one, once its tape was read. */
+  get #beside(): Timeline | null {
+    return this.session.beside?.timeline ?? null;
+  }
+
+  get #last(): number {
+    return Math.max(this.#timeline?.last ?? 0, this.#beside?.last ?? 0);
+  }
+
+  /** The tick that is shown: after the end of the one run, that of the other. */
+  get #tick(): number {
+    const ticks = this.session.run?.ticks ?? 0;
+    const isAtEnd = ticks === this.#timeline?.last && this.#beside !== null;
+    return isAtEnd ? Math.max(ticks, this.session.beside?.run.ticks ?? 0) : ticks;
+  }
+
+  /** The marks of this run, of what was looked for, and of the difference to the run beside it. */
+  get #places(): readonly Place[] {
+    const places: Place[] = [...(this.#timeline?.marks ?? []), ...this.#found];
+    const tick = this.#beside && this.session.beside?.differsAt;
+    if (typeof tick === "number")
+      places.push({ tick, kind: "difference", node: "", text: "the two differ from here on" });
+    return places.sort((one, other) => one.tick - other.tick);
+  }
+
+  get #chosen(): readonly Place[] {
+    return ofKind(this.#places, this.#kind.value as Kind);
+  }
+
+  /** Look for a value, if that is what was chosen. */
+  async #choose(): Promise<void> {
+    const id = this.session.run?.id;
+    if (this.#kind.value === "found" && id) {
+      const label = "An output and a condition, or an output alone for its largest changes";
+      const asked = await ask("Find ticks by a value", label, "console.reward < 0", "Find");
+      const [output, ...condition] = (asked ?? "").split(/\s+/);
+      if (output) await this.#find(id, output, condition.join(" ") || undefined);
+    }
+    this.#update();
+    this.#paint();
+  }
+
+  async #find(id: string, output: string, condition?: string): Promise<void> {
+    try {
+      this.#found = await api.find(id, output, condition);
+      if (this.#found.length === 0) showMessage("There is no such tick in this run.");
+      else this.#jump(1);
+    } catch (error) {
+      showMessage((error as Error).message, "error");
+    }
   }
 
   #jump(by: 1 | -1): void {
-    const tick = nextMark(this.#chosen, this.session.run?.ticks ?? 0, by);
+    const tick = nextMark(this.#chosen, this.#tick, by);
     if (tick !== null) void this.session.seek(tick);
   }
 
-  #click(event: MouseEvent): void {
+  #click(event: MouseEvent, canvas: HTMLCanvasElement): void {
     if (!this.#timeline) return;
-    const { left, width } = this.#marks.getBoundingClientRect();
-    const perPixel = this.#timeline.last / width;
+    const { left, width } = canvas.getBoundingClientRect();
+    const perPixel = this.#last / width;
     const tick = Math.round((event.clientX - left) * perPixel);
-    void this.session.seek(nearestMark(this.#chosen, tick, REACH * perPixel));
+    const marks = canvas === this.#marks ? this.#chosen : (this.#beside?.marks ?? []);
+    void this.session.seek(nearestMark(marks, tick, REACH * perPixel));
+  }
+
+  #painted = "";
+
+  /** Paint again when a run was opened beside this one, or closed. */
+  #paintIfChanged(): void {
+    const shown = `${this.#last} ${this.session.beside?.differsAt} ${this.#beside !== null}`;
+    if (shown === this.#painted) return;
+    this.#painted = shown;
+    this.#paint();
   }
 
   #paint(): void {
-    const ratio = devicePixelRatio || 1;
-    const width = this.#marks.clientWidth;
-    this.#marks.width = width * ratio;
-    this.#marks.height = HEIGHT * ratio;
-    const context = this.#marks.getContext("2d")!;
-    context.scale(ratio, ratio);
-    const colours = getComputedStyle(this.element);
-    const last = Math.max(1, this.#timeline?.last ?? 1);
-    for (const { tick, kind, text } of this.#chosen) {
-      const [height, colour] = LOOKS[kind];
-      const isLoss = kind === "reward" && text.startsWith("-");
-      context.fillStyle = colours.getPropertyValue(isLoss ? "--bad" : colour);
-      context.fillRect((tick / last) * (width - 2), HEIGHT - height, 2, height);
-    }
+    paintMarks(this.#marks, this.#chosen, this.#last);
+    this.#besideMarks.hidden = this.#beside === null;
+    if (this.#beside === null) return;
+    const difference = this.#places.filter(({ kind }) => kind === "difference");
+    paintMarks(this.#besideMarks, [...this.#beside.marks, ...difference], this.#last);
+  }
+}
+
+function paintMarks(canvas: HTMLCanvasElement, marks: readonly Place[], last: number): void {
+  const ratio = devicePixelRatio || 1;
+  const width = canvas.clientWidth;
+  canvas.width = width * ratio;
+  canvas.height = HEIGHT * ratio;
+  const context = canvas.getContext("2d")!;
+  context.scale(ratio, ratio);
+  const colours = getComputedStyle(canvas);
+  for (const { tick, kind, text } of marks) {
+    const [height, colour] = LOOKS[kind];
+    const isLoss = kind === "reward" && text.startsWith("-");
+    context.fillStyle = colours.getPropertyValue(isLoss ? "--bad" : colour);
+    context.fillRect((tick / Math.max(1, last)) * (width - 2), HEIGHT - height, 2, height);
   }
 }

@@ -1,0 +1,73 @@
+/** The games of two runs side by side, at the same tick: the recorded one, and a fork of it or another one. */
+
+import type { Session } from "../editor/session";
+import type { Beside } from "../live/beside";
+import type { Run } from "../live/run";
+import { outcomeOf, textAt } from "../model/timeline";
+import { h, iconButton } from "./dom";
+
+export class BesideView {
+  #shown: Beside | null = null;
+  readonly #words = { this: h("figcaption"), other: h("figcaption") };
+  readonly #games = h("div", { class: "beside-games" });
+  readonly #difference = h("p", { role: "status" });
+
+  constructor(
+    private readonly element: HTMLElement,
+    private readonly session: Session,
+  ) {
+    const close = iconButton("close", "Show only one run", () => session.closeBeside(), {
+      class: "small",
+    });
+    element.append(h("header", {}, this.#difference, close), this.#games);
+    session.on((what) => what === "run" && this.#update());
+  }
+
+  #update(): void {
+    const { beside, run } = this.session;
+    this.element.hidden = beside === null;
+    if (beside !== this.#shown) this.#show(beside);
+    if (beside === null || run === null) return;
+    this.#words.this.textContent = `Recorded: ${tickText(run)}`;
+    const name = beside.isFork ? "Fork" : "The other";
+    this.#words.other.textContent = `${name}: ${besideText(beside)}`;
+    this.#difference.textContent = differenceText(beside);
+  }
+
+  #show(beside: Beside | null): void {
+    this.#shown = beside;
+    if (beside === null) {
+      this.#games.replaceChildren();
+      return;
+    }
+    const game = (label: string) =>
+      h("canvas", { role: "img", "aria-label": label, data: { game: label } });
+    const [recorded, other] = [game("The recorded game"), game("The other game")];
+    this.#games.replaceChildren(
+      h("figure", {}, recorded, this.#words.this),
+      h("figure", {}, other, this.#words.other),
+    );
+    this.session.showGame(recorded);
+    beside.show(other);
+  }
+}
+
+const number = (tick: number) => tick.toLocaleString("en");
+
+const tickText = (run: Run) => `tick ${number(run.ticks)}`;
+
+function besideText({ run, timeline }: Beside): string {
+  const outcome = outcomeOf(run.result);
+  if (timeline) {
+    const text = textAt(timeline.marks, run.ticks);
+    return [tickText(run), text || outcome].filter(Boolean).join(", ");
+  }
+  if (run.rewinds !== null) return `is read, ${tickText(run)}`;
+  return run.state === "running" ? `is played, ${tickText(run)}` : run.state;
+}
+
+function differenceText({ timeline, differsAt }: Beside): string {
+  if (timeline === null) return "Side by side";
+  if (differsAt === null) return "The two are the same, as far as both go";
+  return `The two differ from tick ${number(differsAt)} on`;
+}
