@@ -33,11 +33,6 @@ NOTHING: Final[tuple[Any, ...]] = (None, False, (), [], {}, "none")
 PEFT_RANK: Final = 8
 PEFT_ALPHA: Final = 8
 """PEFT's default of `lora_alpha`."""
-LANGUAGE_LAYERS: Final = (
-    r"^(?!.*(visual|vision)).*\.(q_proj|k_proj|v_proj|o_proj|gate_proj|up_proj|down_proj)$"
-)
-"""The layers that a new adapter changes, for PEFT: the seven projections of each layer of the
-language model, and nothing of what sees."""
 NAME: Final = re.compile(r"\w+(\.\w+)*")
 TENSOR: Final = re.compile(r"base_model\.model\.(?P<module>.+)\.lora_(?P<half>[AB])\.weight")
 

@@ -31,8 +31,8 @@ from minibrains.files import bundled_dir, home
 from minibrains.testing import opened
 from nodes.language import placement
 from nodes.language.asking import Pretrained
-from nodes.language.lora import LANGUAGE_LAYERS, Adapter, LoraAdapter, LoRALoader, merged
-from nodes.language.model_files import FAMILIES
+from nodes.language.lora import Adapter, LoraAdapter, LoRALoader, merged
+from nodes.language.model_files import FAMILIES, LANGUAGE_LAYERS
 from nodes.language.pretrained import VLMBrain, load_pretrained, weights_of
 from nodes.language.prompt import PromptTemplate
 from nodes.language.qwen3_vl_fast import FastQwen3VL
