@@ -197,7 +197,7 @@ class LoRALoader(Node, category="language"):
 
     Out:  for VLMStrategist, which takes any number of them
     Weight and brain can be changed while the game goes on: the next answer is that of the changed
-    model.
+    model. With the weight 0 it can be linked to any model, because it changes nothing.
     Source: E. J. Hu et al., LoRA: Low-Rank Adaptation of Large Language Models, 2021,
         arXiv:2106.09685.
     """
@@ -206,6 +206,10 @@ class LoRALoader(Node, category="language"):
     weight: float = widget(
         default=1.0, min=-4.0, max=4.0, doc="the weight of the change: 0: none, 1: as trained"
     )
+
+    @classmethod
+    def fits_any_file(cls, widgets: Mapping[str, Any]) -> bool:
+        return bool(widgets["weight"] == 0)
 
     def tick(self) -> AdapterLink:
         if self.brain.ref is None:

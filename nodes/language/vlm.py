@@ -74,7 +74,8 @@ class Strategist(Node, abstract=True, background="either", fallback=NO_ANSWER):
     answer: Literal["generate", "choose"] = widget(
         default="generate",
         rebuild=True,
-        doc="generate an answer token by token, or choose one of the brain's answers",
+        doc="generate an answer token by token, or choose one of the brain's answers; a model "
+        "whose brain names none generates in any case",
     )
     most: int = widget(
         default=50, min=1, max=4096, doc="the largest number of tokens of a generated answer"
@@ -91,12 +92,6 @@ class Strategist(Node, abstract=True, background="either", fallback=NO_ANSWER):
         doc='in which it computes; "auto": bf16 on an accelerator, and f32 on the processor',
     )
 
-    def check(self) -> None:
-        if self.answer == "choose" and not self.brain.answers:
-            raise MinibrainsError(
-                'the brain names no answers to choose from; set answer to "generate"'
-            )
-
     def open(self, host: Host) -> None:
         import torch
 
@@ -112,10 +107,13 @@ class Strategist(Node, abstract=True, background="either", fallback=NO_ANSWER):
         )
         size = megabytes(memory[self._placement.precision])
         host.record(**{f"{host.node}_model": f"{self._placement}, {size}"})
-        if self.answer == "choose":
+        self._chooses = self.answer == "choose" and bool(self.brain.answers)
+        if self._chooses:
             self._tokens = torch.tensor(
                 [self._plain.token(answer) for answer in self.brain.answers]
             )
+        elif self.answer == "choose":
+            host.say("the brain names no answers to choose from, so the model generates them")
 
     def warm_up(self, constants: Mapping[str, Any]) -> None:
         self._model(constants.get("adapters", []))
@@ -134,7 +132,7 @@ class Strategist(Node, abstract=True, background="either", fallback=NO_ANSWER):
         with torch.inference_mode():
             inputs = self._placement.receive(self._plain.read(image, prompt))
             asked = inputs["input_ids"].shape[1]
-            if self.answer == "choose":
+            if self._chooses:
                 found = self._plain.shares(model, inputs, self._tokens).tolist()
                 shares = dict(zip(self.brain.answers, found, strict=True))
                 best, *others = sorted(shares, key=shares.__getitem__, reverse=True)
@@ -153,6 +151,7 @@ class Strategist(Node, abstract=True, background="either", fallback=NO_ANSWER):
 
         Raises BrainError if one is for another model.
         """
+        adapters = [adapter for adapter in adapters if adapter.weight != 0]
         if not adapters:
             return self._plain.model
         for adapter in adapters:
@@ -179,7 +178,6 @@ class VLMStrategist(Strategist, category="language"):
     """
 
     def check(self) -> None:
-        super().check()
         if not self.brain.sees:
             raise MinibrainsError("the model of this brain sees nothing; use an LLMStrategist")
 
@@ -196,7 +194,6 @@ class LLMStrategist(Strategist, category="language"):
     """
 
     def check(self) -> None:
-        super().check()
         if self.brain.sees:
             raise MinibrainsError("the model of this brain sees; use a VLMStrategist")
 

@@ -229,9 +229,17 @@ def test_an_answer_of_several_tokens_cannot_be_chosen(tmp_path: Path) -> None:
         pass
     with opened(VLMStrategist(brain=brain)):
         pass
-    silent = VLMBrain(BRAIN.tensors, files=BRAIN.files)
-    with pytest.raises(MinibrainsError, match="names no answers"):
-        VLMStrategist(brain=silent, answer="choose").check()
+
+
+def test_a_model_that_has_nothing_to_choose_from_generates(tmp_path: Path) -> None:
+    VLMBrain(BRAIN.tensors, files=BRAIN.files).save(
+        tmp_path / "vlm.safetensors", title="t", made_by="test"
+    )
+    silent = VLMBrain.load(tmp_path / "vlm.safetensors")
+    node = VLMStrategist(brain=silent, answer="choose", most=4)
+    with opened(node) as host:
+        assert node.tick(IMAGE, PROMPT, []) == _ask(answer="generate", most=4)
+    assert host.said == ["the brain names no answers to choose from, so the model generates them"]
 
 
 # -- adapters --------------------------------------------------------------------------------------
@@ -349,6 +357,15 @@ def test_an_adapter_for_another_model_is_refused_with_both_names(tmp_path: Path)
         ),
     ):
         _ask(link)
+
+
+def test_with_the_weight_0_an_adapter_may_be_for_another_model(tmp_path: Path) -> None:
+    other = LoraAdapter(
+        ADAPTER.tensors, adapter=ADAPTER.adapter, base="A larger one", base_sha256="0" * 64
+    )
+    other.save(tmp_path / "lora.safetensors", title="t", made_by="test")
+    link = _linked(LoraAdapter.load(tmp_path / "lora.safetensors"), weight=0.0)
+    assert _ask(link) == _ask()
 
 
 def _without(name: str) -> dict[str, np.ndarray]:
