@@ -11,12 +11,13 @@ import torch
 
 from minibrains import Absent, Episode, MinibrainsError
 from minibrains.testing import opened
+from nodes.language.answering import Answer
 from nodes.language.asking import Pretrained
 from nodes.language.lora import Adapter, LoraAdapter, LoRALoader
 from nodes.language.merging import MergeLoRA
 from nodes.language.model_files import FAMILIES
 from nodes.language.pretrained import VLMBrain, load_pretrained
-from nodes.language.vlm import Answer, LLMStrategist, VLMStrategist
+from nodes.language.vlm import LLMStrategist, VLMStrategist
 from nodes.learning.train_vlm import TrainLoRA, TrainVLM, VLMTraining
 from server.commands.unpack_model import unpack
 from tests.support import tiny_families

@@ -23,12 +23,13 @@ from minibrains.files import bundled_dir
 from minibrains.loading import MODEL_CACHE, BrainRef
 from minibrains.tensors import as_array, as_tensor
 from minibrains.testing import opened
+from nodes.language.answering import Answer, Probabilities
 from nodes.language.asking import Pretrained
 from nodes.language.lora import Adapter, LoraAdapter, LoRALoader, merged
 from nodes.language.pretrained import VLMBrain, load_pretrained
 from nodes.language.prompt import PromptTemplate
 from nodes.language.qwen3_vl_fast import FastQwen3VL
-from nodes.language.vlm import Answer, Probabilities, VLMStrategist
+from nodes.language.vlm import VLMStrategist
 from tests.support.engine_fixtures import Entries, FakeHost, make_plan
 from tests.support.thinking_nodes import Clock
 
@@ -715,7 +716,8 @@ from typing import Any
 
 from minibrains import ABSENT, ColorFrame, Host, Text
 from nodes.language.lora import AdapterLink
-from nodes.language.vlm import Answer, VLMStrategist
+from nodes.language.answering import Answer
+from nodes.language.vlm import VLMStrategist
 
 
 class Answers(VLMStrategist):
@@ -737,7 +739,8 @@ from typing import Any
 
 from minibrains import Absent, ColorFrame, Host, Text
 from nodes.language.lora import AdapterLink
-from nodes.language.vlm import Answer, VLMStrategist
+from nodes.language.answering import Answer
+from nodes.language.vlm import VLMStrategist
 from minibrains import ABSENT
 
 
