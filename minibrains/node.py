@@ -103,6 +103,16 @@ class Node:
         """
         return ()
 
+    @classmethod
+    def fits_any_file(cls, widgets: Mapping[str, Any]) -> bool:
+        """Return whether its outputs may be linked to nodes with any brain, although their type
+        says for which file its own brain was made.
+
+        Args:
+            widgets: The values of its widgets, by name.
+        """
+        return False
+
     def check(self) -> None:
         """Check widgets and brain together, before anything is opened. Raises a MinibrainsError."""
 

@@ -83,12 +83,14 @@ class CheckedNode:
         """Return the value that the node itself gives to a name in the specs of its sockets.
 
         That is one of its sizes, the hash of its `brain` file, or the hash in a setting of the
-        brain called `…_sha256`.
+        brain called `…_sha256`, unless the node fits any file.
         """
+        digest = None
         if name == "brain":
             digest = self.brain_sha256
         elif name.endswith(OTHER_FILE) and self.header is not None:
-            digest = self.header.config.get(name)
+            if not self.cls.fits_any_file(self.widgets):
+                digest = self.header.config.get(name)
         else:
             return self.sizes.get(name)
         if digest is None:

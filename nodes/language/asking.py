@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -15,6 +16,14 @@ if TYPE_CHECKING:
 
 class Pretrained:
     """A model with its processor, ready to be asked."""
+
+    answer_kinds: ClassVar[Mapping[str, int]] = MappingProxyType(
+        {
+            "mm_token_type_ids": 0,
+            "token_type_ids": 0,
+        }
+    )
+    """The inputs that tell kinds of tokens apart -> the kind of a token of the answer."""
 
     def __init__(self, model: Any, processor: Any) -> None:
         self.model = model
@@ -42,6 +51,49 @@ class Pretrained:
         ]
         return self._read_message(content)
 
+    def with_answer(
+        self, inputs: Mapping[str, torch.Tensor], answer: int
+    ) -> dict[str, torch.Tensor]:
+        """Return the inputs for a question with a token after it.
+
+        Args:
+            inputs: The result of `read`.
+            answer: The token.
+        """
+        import torch
+
+        longer = dict(inputs)
+        after = {"input_ids": answer, "attention_mask": 1, **self.answer_kinds}
+        for name, value in after.items():
+            if name in longer:
+                longer[name] = torch.cat([longer[name], torch.tensor([[value]])], dim=1)
+        return longer
+
+    def joined(self, questions: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
+        """Return the inputs for several questions at once; shorter ones get padding tokens before
+        them.
+
+        Args:
+            questions: Results of `read` or `with_answer`, whose pictures are of one size.
+        """
+        import torch
+        from torch.nn import functional
+
+        longest = max(each["input_ids"].shape[1] for each in questions)
+        padding = self.tokenizer.pad_token_id
+        inputs: dict[str, torch.Tensor] = {}
+        for name, first in questions[0].items():
+            parts = [each[name] for each in questions]
+            if first.shape == questions[0]["input_ids"].shape:
+                value = padding if name == "input_ids" else 0
+                padded: list[torch.Tensor] = []
+                for part in parts:
+                    before = longest - part.shape[1]
+                    padded.append(functional.pad(part, (before, 0), value=value))
+                parts = padded
+            inputs[name] = torch.cat(parts)
+        return inputs
+
     @property
     def tokenizer(self) -> Any:
         """The part of the processor that reads words."""
@@ -68,6 +120,23 @@ class Pretrained:
             answers: int64 [answers], the token of each answer.
         """
         return self.next_logits(model, inputs)[answers].float().softmax(0)
+
+    def shares_of_each(
+        self, model: Any, questions: Sequence[Mapping[str, torch.Tensor]], answers: torch.Tensor
+    ) -> torch.Tensor:
+        """Return the probability of each answer to each question, f32 [questions, answers].
+
+        Args:
+            model: This model, perhaps with adapters merged into it.
+            questions: Results of `read`, whose pictures are of one size.
+            answers: int64 [answers], the token of each answer.
+        """
+        if len(questions) == 1:
+            return self.shares(model, questions[0], answers)[None]
+        together = self.joined(questions)
+        logits = model(**together, use_cache=False, logits_to_keep=1).logits[:, -1]
+        shares: torch.Tensor = logits[:, answers].float().softmax(1)
+        return shares
 
     def token(self, answer: str) -> int:
         """Return the token of an answer.
@@ -106,6 +175,9 @@ class Pretrained:
 
 class PaliGemma(Pretrained):
     """A PaliGemma with its processor, ready to be asked."""
+
+    # the tokens of a question look at each other, and must not look at its answer
+    answer_kinds = MappingProxyType({"token_type_ids": 1})
 
     def read(self, image: np.ndarray | None, prompt: str) -> Mapping[str, torch.Tensor]:
         inputs = dict(super().read(image, prompt))

@@ -33,11 +33,6 @@ NOTHING: Final[tuple[Any, ...]] = (None, False, (), [], {}, "none")
 PEFT_RANK: Final = 8
 PEFT_ALPHA: Final = 8
 """PEFT's default of `lora_alpha`."""
-LANGUAGE_LAYERS: Final = (
-    r"^(?!.*(visual|vision)).*\.(q_proj|k_proj|v_proj|o_proj|gate_proj|up_proj|down_proj)$"
-)
-"""The layers that a new adapter changes, for PEFT: the seven projections of each layer of the
-language model, and nothing of what sees."""
 NAME: Final = re.compile(r"\w+(\.\w+)*")
 TENSOR: Final = re.compile(r"base_model\.model\.(?P<module>.+)\.lora_(?P<half>[AB])\.weight")
 
@@ -202,7 +197,7 @@ class LoRALoader(Node, category="language"):
 
     Out:  for VLMStrategist, which takes any number of them
     Weight and brain can be changed while the game goes on: the next answer is that of the changed
-    model.
+    model. With the weight 0 it can be linked to any model, because it changes nothing.
     Source: E. J. Hu et al., LoRA: Low-Rank Adaptation of Large Language Models, 2021,
         arXiv:2106.09685.
     """
@@ -211,6 +206,10 @@ class LoRALoader(Node, category="language"):
     weight: float = widget(
         default=1.0, min=-4.0, max=4.0, doc="the weight of the change: 0: none, 1: as trained"
     )
+
+    @classmethod
+    def fits_any_file(cls, widgets: Mapping[str, Any]) -> bool:
+        return bool(widgets["weight"] == 0)
 
     def tick(self) -> AdapterLink:
         if self.brain.ref is None:

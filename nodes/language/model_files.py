@@ -48,6 +48,10 @@ REFUSED: Final = {
 }
 """Refused keys of a configuration, at any depth -> their purpose. Some of them fetch native code
 from a hub."""
+LANGUAGE_LAYERS: Final = (
+    r"^(?!.*(visual|vision)).*\.(q_proj|k_proj|v_proj|o_proj|gate_proj|up_proj|down_proj)$"
+)
+"""The seven projections of each layer of a language model, and nothing of what sees, for PEFT."""
 _LABELS: Final = 2
 """The number of labels that transformers assumes by default; a model that answers in words has no
 tensors for them."""
@@ -72,6 +76,8 @@ class Family(NamedTuple):
     """A class that computes the same in less time, in f32 on the processor."""
     attention: str = "sdpa"
     """The implementation of attention: torch's own, whatever a file says."""
+    adapted: str = LANGUAGE_LAYERS
+    """The layers that a new adapter changes: a regular expression for PEFT."""
     template: str | None = None
     """The chat template of a family whose models have none."""
 
@@ -139,6 +145,8 @@ FAMILIES: Final = {
         "model.multi_modal_projector",
         PaliGemma,
         attention="eager",  # the text model of PaliGemma 2 has no other
+        # the layer between the picture and the language model learns as well
+        adapted=rf"{LANGUAGE_LAYERS}|^.*\.multi_modal_projector\.linear$",
         template="<image>{{ messages[0]['content'][1]['text'] }}",
     ),
     "gemma3": Family(

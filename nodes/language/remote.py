@@ -8,6 +8,7 @@ import asyncio
 from typing import Final
 
 from minibrains import ABSENT, ColorFrame, Host, Node, Text, widget
+from nodes.language.answering import Answer
 from nodes.language.chat_endpoint import (
     ChatEndpoint,
     CircuitBreaker,
@@ -18,7 +19,7 @@ from nodes.language.chat_endpoint import (
     check_key_name,
     find_key,
 )
-from nodes.language.vlm import NO_ANSWER, Answer
+from nodes.language.vlm import NO_ANSWER
 
 FAILURES: Final = 5
 """Number of questions that fail in succession before the server is left alone."""

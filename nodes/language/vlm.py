@@ -5,54 +5,18 @@ fight if it sees.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 import numpy as np
 
-from minibrains import (
-    ABSENT,
-    Absent,
-    ColorFrame,
-    Host,
-    MinibrainsError,
-    Node,
-    Number,
-    Socket,
-    Text,
-    widget,
-)
-from minibrains.brain_file import read_header
+from minibrains import ABSENT, ColorFrame, Host, MinibrainsError, Node, Text, widget
 from minibrains.loading import BrainRef
-from minibrains.torch_node import Device, compute_on_one_thread
-from nodes.language.asking import Pretrained
-from nodes.language.lora import Adapter, OwnAdapter, check_base, merged
-from nodes.language.placement import Precision, megabytes, place
-from nodes.language.pretrained import VLMBrain, load_pretrained
-
-Probabilities = Annotated[Mapping[str, float], Socket("probabilities")]
-"""The probability of each answer, 0 to 1; they sum to 1."""
-
-
-GREEDY: Final = {
-    "do_sample": False,
-    "num_beams": 1,
-    "repetition_penalty": 1.0,
-    "no_repeat_ngram_size": 0,
-}
-"""Greedy decoding, regardless of a model's own generation_config.json."""
-
-
-class Answer(NamedTuple):
-    """The answer of a model."""
-
-    text: Text
-    tokens: Number
-    confidence: Number | Absent
-    probabilities: Probabilities | Absent
-    second: Text | Absent = ABSENT
-
+from minibrains.torch_node import Device
+from nodes.language.answering import Adapters, Answer, LocalModel, Question, raised
+from nodes.language.lora import Adapter, OwnAdapter, check_base
+from nodes.language.placement import Precision, place
+from nodes.language.pretrained import VLMBrain
+from nodes.language.shared_model import SharedModel
 
 NO_ANSWER: Final = Answer("", 0, ABSENT, ABSENT)
 """The answer of a model that failed."""
@@ -74,7 +38,8 @@ class Strategist(Node, abstract=True, background="either", fallback=NO_ANSWER):
     answer: Literal["generate", "choose"] = widget(
         default="generate",
         rebuild=True,
-        doc="generate an answer token by token, or choose one of the brain's answers",
+        doc="generate an answer token by token, or choose one of the brain's answers; a model "
+        "whose brain names none generates in any case",
     )
     most: int = widget(
         default=50, min=1, max=4096, doc="the largest number of tokens of a generated answer"
@@ -90,35 +55,38 @@ class Strategist(Node, abstract=True, background="either", fallback=NO_ANSWER):
         rebuild=True,
         doc='in which it computes; "auto": bf16 on an accelerator, and f32 on the processor',
     )
-
-    def check(self) -> None:
-        if self.answer == "choose" and not self.brain.answers:
-            raise MinibrainsError(
-                'the brain names no answers to choose from; set answer to "generate"'
-            )
+    shared: bool = widget(
+        default=False,
+        rebuild=True,
+        doc="ask a process that all runs with this model share: it is in memory once, and answers "
+        "questions together that wait at the same time",
+    )
 
     def open(self, host: Host) -> None:
-        import torch
-
-        compute_on_one_thread()
         if self.brain.ref is None:
             raise MinibrainsError("a model is loaded from its file, and this brain is in none")
-        self._host, self._ref = host, self.brain.ref
-        self._placement = place(self.device, self.precision)
-        memory = VLMBrain.memory_sizes(read_header(Path(self._ref.file)).tensors)
-        self._placement.check_room(memory)
-        self._plain: Pretrained = host.load(
-            self._ref, f"nodes.language.pretrained in {self._placement}", self._load
-        )
-        size = megabytes(memory[self._placement.precision])
-        host.record(**{f"{host.node}_model": f"{self._placement}, {size}"})
+        self._ref = self.brain.ref
+        answers: tuple[str, ...] = ()
         if self.answer == "choose":
-            self._tokens = torch.tensor(
-                [self._plain.token(answer) for answer in self.brain.answers]
-            )
+            answers = self.brain.answers
+            if not answers:
+                host.say("the brain names no answers to choose from, so the model generates them")
+        self._chooses = bool(answers)
+        placement = place(self.device, self.precision)
+        self._model: LocalModel | SharedModel
+        if self.shared:
+            self._model = SharedModel(self._ref, placement, answers)
+        else:
+            self._model = LocalModel(self._ref, placement, answers, host.load)
+        host.record(**{f"{host.node}_model": self._model.description})
 
     def warm_up(self, constants: Mapping[str, Any]) -> None:
-        self._model(constants.get("adapters", []))
+        self._model.prepare(self._in_use(constants.get("adapters", [])))
+
+    def close(self) -> None:
+        model = getattr(self, "_model", None)
+        if isinstance(model, SharedModel):
+            model.close()
 
     def ask(self, image: np.ndarray | None, prompt: str, adapters: Sequence[Adapter]) -> Answer:
         """Return the answer of the model with these adapters.
@@ -126,46 +94,23 @@ class Strategist(Node, abstract=True, background="either", fallback=NO_ANSWER):
         Args:
             image: The picture, uint8 [h, w, 3]; None if the model does not see.
             prompt: The question.
-            adapters: All of them for this model.
+            adapters: All of them for this model, unless their weight is 0.
         """
-        import torch
+        most = 0 if self._chooses else self.most
+        (reply,) = self._model.answer([Question(image, prompt, self._in_use(adapters), most)])
+        return raised(reply)
 
-        model = self._model(adapters)
-        with torch.inference_mode():
-            inputs = self._placement.receive(self._plain.read(image, prompt))
-            asked = inputs["input_ids"].shape[1]
-            if self.answer == "choose":
-                found = self._plain.shares(model, inputs, self._tokens).tolist()
-                shares = dict(zip(self.brain.answers, found, strict=True))
-                best, *others = sorted(shares, key=shares.__getitem__, reverse=True)
-                second = others[0] if others else ABSENT
-                return Answer(best, asked, shares[best], shares, second)
-            tokens = model.generate(**inputs, **GREEDY, max_new_tokens=self.most)[0, asked:]
-            return Answer(
-                self._plain.tokenizer.decode(tokens, skip_special_tokens=True),
-                asked,
-                ABSENT,
-                ABSENT,
-            )
+    def _in_use(self, adapters: Sequence[Adapter]) -> Adapters:
+        """Return the adapters that change something.
 
-    def _model(self, adapters: Sequence[Adapter]) -> Any:
-        """Return the model with these adapters, from the process's cache.
-
-        Raises BrainError if one is for another model.
+        Raises BrainError if one of them is for another model.
         """
-        if not adapters:
-            return self._plain.model
+        used: list[tuple[BrainRef, float]] = []
         for adapter in adapters:
-            check_base(self._ref, adapter)
-        refs = [(adapter.ref, adapter.weight) for adapter in adapters]
-        ref = replace(self._ref, adapters=tuple(refs))
-        return self._host.load(ref, f"nodes.language.lora in {self._placement}", self._merged)
-
-    def _load(self, ref: BrainRef) -> Pretrained:
-        return load_pretrained(ref, self._placement)
-
-    def _merged(self, ref: BrainRef) -> Any:
-        return merged(self._plain.model, ref.adapters)
+            if adapter.weight != 0:
+                check_base(self._ref, adapter)
+                used.append((adapter.ref, adapter.weight))
+        return tuple(used)
 
 
 class VLMStrategist(Strategist, category="language"):
@@ -179,7 +124,6 @@ class VLMStrategist(Strategist, category="language"):
     """
 
     def check(self) -> None:
-        super().check()
         if not self.brain.sees:
             raise MinibrainsError("the model of this brain sees nothing; use an LLMStrategist")
 
@@ -196,7 +140,6 @@ class LLMStrategist(Strategist, category="language"):
     """
 
     def check(self) -> None:
-        super().check()
         if self.brain.sees:
             raise MinibrainsError("the model of this brain sees; use a VLMStrategist")
 

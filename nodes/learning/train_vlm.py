@@ -23,7 +23,7 @@ from minibrains.files import home, write_atomic
 from minibrains.tensors import as_array, torch_dtype
 from minibrains.torch_node import Device, compute_on_one_thread, find_device
 from nodes.language.asking import Pretrained
-from nodes.language.lora import LANGUAGE_LAYERS, LoraAdapter
+from nodes.language.lora import LoraAdapter
 from nodes.language.model_files import FAMILIES
 from nodes.language.pretrained import VLMBrain, load_pretrained, weights_of
 from nodes.learning import curves
@@ -234,7 +234,7 @@ class VLMTraining(Imitation, abstract=True):
 
         return AnswerLoss(
             answers=reader.tokens,
-            end=asked.processor.tokenizer.eos_token_id,
+            end=asked.tokenizer.eos_token_id,
             smoothing=self.smoothing,
             second=self.second,
             auxiliary_weight=auxiliary_weight,
@@ -542,6 +542,14 @@ class TrainVLM(VLMTraining):
     )
     _makes = VLMBrain
 
+    def check(self) -> None:
+        super().check()
+        if self.auxiliary and not self.brain.sees:
+            raise MinibrainsError(
+                "auxiliary variables are told from a picture, and the model of this brain sees "
+                "nothing; leave auxiliary empty"
+            )
+
     @property
     def _auxiliary(self) -> tuple[str, ...]:
         return self.auxiliary
@@ -559,9 +567,9 @@ class TrainVLM(VLMTraining):
         learner = AnswerLearner(asked.model, self._loss(asked, reader, self.auxiliary_weight))
         if self.auxiliary:
             first = reader([data.training[0]])["inputs"]
-            tokens = int((first["input_ids"] == asked.processor.image_token_id).sum())
+            tokens = int((first["input_ids"] == asked.model.config.image_token_id).sum())
             width = asked.model.get_input_embeddings().embedding_dim
-            family = FAMILIES[asked.model.config.model_type]
+            family = FAMILIES[self.brain.model_type]
             learner.learn_to_tell(
                 asked.model.get_submodule(family.eyes),
                 tokens * width,
@@ -602,8 +610,9 @@ class TrainLoRA(VLMTraining):
     the Trainer of transformers.
 
     Its brain is the model to adapt. What changes are the seven projections of each layer of its
-    language model; the part that sees stays as it is. Give it a trained model: on one with random
-    weights an adapter learns nothing. Samples whose action is no answer of the model are left out.
+    language model, and in a PaliGemma the layer between the picture and the language model; the
+    part that sees stays as it is. Give it a trained model: on one with random weights an adapter
+    learns nothing. Samples whose action is no answer of the model are left out.
     Everything else is as with TrainVLM; adapters are saved as `lora_adapter/NAME.safetensors`, for
     a LoRALoader.
 
@@ -667,7 +676,7 @@ class TrainLoRA(VLMTraining):
             r=lora.rank,
             lora_alpha=lora.alpha,
             lora_dropout=lora.dropout,
-            target_modules=LANGUAGE_LAYERS,
+            target_modules=FAMILIES[self.brain.model_type].adapted,
         )
         with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # of PEFT's own question to the model

@@ -231,39 +231,12 @@ class BatchReader:
             "labels": torch.tensor(labels),
             "seconds": torch.tensor(seconds),
             "targets": torch.from_numpy(scaled),
-            "inputs": self._joined(read),
+            "inputs": self._asked.joined(read),
         }
 
     def _with_answer(self, sample: VLMSample, answer: int) -> dict[str, torch.Tensor]:
         """Return the model's inputs for a sample, with the answer after the question."""
-        import torch
-
         picture = decode_picture(sample.picture)
         if picture.shape[2] != 3:
             raise MinibrainsError("a picture is grey; expected colours, as a ToPicture makes them")
-        inputs = dict(self._asked.read(picture, sample.prompt))
-        after = {"input_ids": answer, "attention_mask": 1, "mm_token_type_ids": 0}
-        for name, value in after.items():
-            if name in inputs:
-                inputs[name] = torch.cat([inputs[name], torch.tensor([[value]])], dim=1)
-        return inputs
-
-    def _joined(self, read: Sequence[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
-        """Join inputs; shorter questions get padding tokens before them."""
-        import torch
-        from torch.nn import functional
-
-        longest = max(each["input_ids"].shape[1] for each in read)
-        padding = self._asked.processor.tokenizer.pad_token_id
-        joined: dict[str, torch.Tensor] = {}
-        for name, first in read[0].items():
-            parts = [each[name] for each in read]
-            if first.shape == read[0]["input_ids"].shape:
-                value = padding if name == "input_ids" else 0
-                padded: list[torch.Tensor] = []
-                for part in parts:
-                    before = longest - part.shape[1]
-                    padded.append(functional.pad(part, (before, 0), value=value))
-                parts = padded
-            joined[name] = torch.cat(parts)
-        return joined
+        return self._asked.with_answer(self._asked.read(picture, sample.prompt), answer)

@@ -146,6 +146,7 @@ def test_another_model_is_played_without_the_adapter_of_the_first(
     assert main(["check", "sf2_ram_text", *brain]) == 2
     assert "of strategist, 'my own model', " in capsys.readouterr().err
     assert main(["check", "sf2_ram_text", *brain, "--mute", "lora"]) == 0
+    assert main(["check", "sf2_ram_text", *brain, "--set", "lora.weight=0"]) == 0
 
 
 def test_an_adapter_is_compared_wherever_its_link_passes_through(

@@ -17,7 +17,8 @@ from minibrains.brain import Brain
 from minibrains.brain_file import read_header
 from minibrains.loading import BrainRef
 from minibrains.tensors import as_tensor
-from nodes.language.lora import LANGUAGE_LAYERS, LoraAdapter, merged
+from nodes.language.lora import LoraAdapter, merged
+from nodes.language.model_files import LANGUAGE_LAYERS
 from nodes.language.pretrained import VLMBrain, load_pretrained
 from server.commands.pack_model import pack
 from tests.support.command import Command

@@ -19,10 +19,11 @@ from minibrains import ABSENT, MinibrainsError
 from minibrains.files import bundled_dir
 from minibrains.testing import ScratchHost, opened
 from nodes.language import chat_endpoint
+from nodes.language.answering import Answer
 from nodes.language.chat_endpoint import LARGEST_REPLY, EndpointError
 from nodes.language.pretrained import VLMBrain
 from nodes.language.remote import FAILURES, PAUSE, RemoteVLM
-from nodes.language.vlm import Answer, LLMStrategist
+from nodes.language.vlm import LLMStrategist
 from tests.support import tiny_families
 from tests.support.chat_server import (
     ChatServer,

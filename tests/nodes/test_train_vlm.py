@@ -16,8 +16,9 @@ from minibrains.brain_file import read_header
 from minibrains.errors import BrainError, DataError, MinibrainsError
 from minibrains.files import bundled_dir
 from minibrains.testing import ScratchHost, opened, play
-from nodes.language.lora import LANGUAGE_LAYERS, LoraAdapter, LoRALoader
+from nodes.language.lora import LoraAdapter, LoRALoader
 from nodes.language.merging import MergeLoRA
+from nodes.language.model_files import LANGUAGE_LAYERS
 from nodes.language.pretrained import VLMBrain, load_pretrained
 from nodes.language.vlm import VLMStrategist
 from nodes.learning.data_set import DataSet

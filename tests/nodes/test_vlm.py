@@ -23,12 +23,13 @@ from minibrains.files import bundled_dir
 from minibrains.loading import MODEL_CACHE, BrainRef
 from minibrains.tensors import as_array, as_tensor
 from minibrains.testing import opened
+from nodes.language.answering import Answer, Probabilities
 from nodes.language.asking import Pretrained
 from nodes.language.lora import Adapter, LoraAdapter, LoRALoader, merged
 from nodes.language.pretrained import VLMBrain, load_pretrained
 from nodes.language.prompt import PromptTemplate
 from nodes.language.qwen3_vl_fast import FastQwen3VL
-from nodes.language.vlm import Answer, Probabilities, VLMStrategist
+from nodes.language.vlm import VLMStrategist
 from tests.support.engine_fixtures import Entries, FakeHost, make_plan
 from tests.support.thinking_nodes import Clock
 
@@ -229,9 +230,17 @@ def test_an_answer_of_several_tokens_cannot_be_chosen(tmp_path: Path) -> None:
         pass
     with opened(VLMStrategist(brain=brain)):
         pass
-    silent = VLMBrain(BRAIN.tensors, files=BRAIN.files)
-    with pytest.raises(MinibrainsError, match="names no answers"):
-        VLMStrategist(brain=silent, answer="choose").check()
+
+
+def test_a_model_that_has_nothing_to_choose_from_generates(tmp_path: Path) -> None:
+    VLMBrain(BRAIN.tensors, files=BRAIN.files).save(
+        tmp_path / "vlm.safetensors", title="t", made_by="test"
+    )
+    silent = VLMBrain.load(tmp_path / "vlm.safetensors")
+    node = VLMStrategist(brain=silent, answer="choose", most=4)
+    with opened(node) as host:
+        assert node.tick(IMAGE, PROMPT, []) == _ask(answer="generate", most=4)
+    assert host.said == ["the brain names no answers to choose from, so the model generates them"]
 
 
 # -- adapters --------------------------------------------------------------------------------------
@@ -349,6 +358,15 @@ def test_an_adapter_for_another_model_is_refused_with_both_names(tmp_path: Path)
         ),
     ):
         _ask(link)
+
+
+def test_with_the_weight_0_an_adapter_may_be_for_another_model(tmp_path: Path) -> None:
+    other = LoraAdapter(
+        ADAPTER.tensors, adapter=ADAPTER.adapter, base="A larger one", base_sha256="0" * 64
+    )
+    other.save(tmp_path / "lora.safetensors", title="t", made_by="test")
+    link = _linked(LoraAdapter.load(tmp_path / "lora.safetensors"), weight=0.0)
+    assert _ask(link) == _ask()
 
 
 def _without(name: str) -> dict[str, np.ndarray]:
@@ -698,7 +716,8 @@ from typing import Any
 
 from minibrains import ABSENT, ColorFrame, Host, Text
 from nodes.language.lora import AdapterLink
-from nodes.language.vlm import Answer, VLMStrategist
+from nodes.language.answering import Answer
+from nodes.language.vlm import VLMStrategist
 
 
 class Answers(VLMStrategist):
@@ -720,7 +739,8 @@ from typing import Any
 
 from minibrains import Absent, ColorFrame, Host, Text
 from nodes.language.lora import AdapterLink
-from nodes.language.vlm import Answer, VLMStrategist
+from nodes.language.answering import Answer
+from nodes.language.vlm import VLMStrategist
 from minibrains import ABSENT
 
 

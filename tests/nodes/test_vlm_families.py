@@ -30,13 +30,14 @@ from minibrains.brain_file import read_header
 from minibrains.files import bundled_dir, home
 from minibrains.testing import opened
 from nodes.language import placement
+from nodes.language.answering import GREEDY, Answer
 from nodes.language.asking import Pretrained
-from nodes.language.lora import LANGUAGE_LAYERS, Adapter, LoraAdapter, LoRALoader, merged
-from nodes.language.model_files import FAMILIES
+from nodes.language.lora import Adapter, LoraAdapter, LoRALoader, merged
+from nodes.language.model_files import FAMILIES, LANGUAGE_LAYERS
 from nodes.language.pretrained import VLMBrain, load_pretrained, weights_of
 from nodes.language.prompt import PromptTemplate
 from nodes.language.qwen3_vl_fast import FastQwen3VL
-from nodes.language.vlm import GREEDY, Answer, LLMStrategist, VLMStrategist
+from nodes.language.vlm import LLMStrategist, VLMStrategist
 from server.commands.pack_model import pack
 from tests.support import tiny_families
 

@@ -19,8 +19,9 @@ from PIL import Image
 
 from minibrains.files import bundled_dir
 from minibrains.testing import opened
+from nodes.language.answering import Answer
 from nodes.language.pretrained import VLMBrain
-from nodes.language.vlm import Answer, VLMStrategist
+from nodes.language.vlm import VLMStrategist
 
 BRAIN = bundled_dir("models") / "vlm/sf2-untrained.safetensors"
 

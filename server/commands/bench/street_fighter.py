@@ -19,7 +19,8 @@ import numpy as np
 from minibrains import Console, Episode, Pad
 from minibrains.console import find_console
 from nodes.fighting.features import STATUS
-from nodes.language.vlm import Answer, VLMStrategist
+from nodes.language.answering import Answer
+from nodes.language.vlm import VLMStrategist
 
 AGENT: Final = (
     "ActionParser", "All", "AntiRepeat", "CooldownGate", "DecisionLog", "EmulatorSink", "Every",

@@ -14,8 +14,8 @@ import numpy as np
 from minibrains.loading import BrainRef
 from minibrains.torch_node import compute_on_one_thread
 from nodes.language.asking import Pretrained
-from nodes.language.lora import LANGUAGE_LAYERS, LoraAdapter
-from nodes.language.model_files import FAMILIES
+from nodes.language.lora import LoraAdapter
+from nodes.language.model_files import FAMILIES, LANGUAGE_LAYERS
 from nodes.language.pretrained import VLMBrain, load_pretrained, load_processor
 from nodes.language.qwen3_vl_fast import FastQwen3VL
 from server.commands.make_brains.fighting import BASIC, sf2_prompt
