@@ -15,6 +15,8 @@ from hypothesis import settings
 
 from minibrains.errors import MinibrainsError
 from minibrains.process import trial
+from minibrains.run import run
+from minibrains.training import env
 
 # several tests run at once, and threads of torch that wait for a core keep another one busy
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -78,6 +80,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the longest files first, and leave the others in their order."""
     places = {TESTS / name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path, len(places)))
+
+
+@pytest.fixture(autouse=True)
+def heap_as_it_is(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do not move the heap into huge pages for each run: that of the tests is large, so it would
+    take half a second.
+    """
+    if request.path.name != "test_memory.py":
+        monkeypatch.setattr(run, "freeze_heap", lambda: None)
+        monkeypatch.setattr(env, "freeze_heap", lambda: None)
 
 
 @pytest.fixture

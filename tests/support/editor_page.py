@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from playwright.sync_api import Browser, Dialog, Locator, Page, expect
 
 Point = tuple[float, float]
+THEMES: Final = ("dark", "light")
 _PARTS = "const { editor, session } = globalThis.minibrains ?? {};"
 
 
@@ -83,6 +84,13 @@ class EditorPage:
         """Take a picture of the page for the documentation, if a folder is given for these."""
         if folder is not None:
             self.page.screenshot(path=folder / f"{name}.png")
+
+    def in_each_theme(self) -> Iterator[str]:
+        """Show the page in the colours of each theme, and yield the theme's name."""
+        for theme in THEMES:
+            self.page.emulate_media(color_scheme=theme)
+            self.until(f"document.documentElement.dataset.theme === '{theme}'")
+            yield theme
 
     def ask(self, expression: str) -> Any:
         """Ask the page's own state; `editor` and `session` are at hand."""

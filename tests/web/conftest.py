@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
@@ -82,18 +81,12 @@ def tab(browser: Browser) -> Iterator[EditorPage]:
 
 
 @pytest.fixture
-def theme() -> Literal["dark", "light"]:
-    """The colours that the computer asks for; a test that is parametrized replaces this."""
-    return "light"
-
-
-@pytest.fixture
-def page(tab: EditorPage, address: str, theme: Literal["dark", "light"]) -> Iterator[EditorPage]:
+def page(tab: EditorPage, address: str) -> Iterator[EditorPage]:
     """The editor as somebody sees it who opens it for the first time.
 
     A test that opens a second tab or closes this one takes `editor` instead.
     """
     tab.forget(address)
-    tab.page.emulate_media(color_scheme=theme)
+    tab.page.emulate_media(color_scheme="light")
     yield tab.open(address)
     assert tab.troubles == []
