@@ -19,6 +19,7 @@ from server.http import recent_pictures
 from server.http.previews import Encoder
 from server.http.recent_pictures import SECONDS, RecentPictures
 from tests.support.service_fixtures import Json, Page, Server, Talk, film, serving
+from tests.support.timeouts import TIMEOUT
 
 RATE = 60.0
 
@@ -116,7 +117,7 @@ def test_what_was_shown_is_kept_with_the_workflow_as_it_is_played(
             assert {first["file"], second["file"]} <= names
             return [first, second]
 
-    first, second = server.talk(talk, timeout=60)
+    first, second = server.talk(talk, timeout=TIMEOUT)
     assert first["file"] == "clip-1.mp4"
     assert second["file"] == "clip-2.mp4"
 

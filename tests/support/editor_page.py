@@ -11,6 +11,8 @@ from typing import Any, Final
 
 from playwright.sync_api import Browser, Dialog, Locator, Page, expect
 
+from tests.support.timeouts import TIMEOUT
+
 Point = tuple[float, float]
 THEMES: Final = ("dark", "light")
 _PARTS = "const { editor, session } = globalThis.minibrains ?? {};"
@@ -28,7 +30,7 @@ class EditorPage:
             "console",
             lambda message: self.troubles.append(message.text) if message.type == "error" else None,
         )
-        page.set_default_timeout(60_000)
+        page.set_default_timeout(1000 * TIMEOUT)
         page.on("dialog", self._refuse)
 
     def _refuse(self, dialog: Dialog) -> None:
@@ -60,7 +62,7 @@ class EditorPage:
         self.until("globalThis.minibrains?.session.connected")
         return self
 
-    def until(self, condition: str, seconds: float = 60) -> None:
+    def until(self, condition: str, seconds: float = TIMEOUT) -> None:
         """Wait until an expression is true.
 
         (Playwright's own way evaluates in the page, which its policy forbids.)
@@ -90,6 +92,7 @@ class EditorPage:
         for theme in THEMES:
             self.page.emulate_media(color_scheme=theme)
             self.until(f"document.documentElement.dataset.theme === '{theme}'")
+            self.until("!document.getAnimations().some((each) => each instanceof CSSTransition)")
             yield theme
 
     def ask(self, expression: str) -> Any:
@@ -158,9 +161,9 @@ class EditorPage:
 
         On a busy machine the two clicks of a double click may come too far apart.
         """
-        end = time.monotonic() + 60
+        end = time.monotonic() + TIMEOUT
         while not worked():
-            assert time.monotonic() < end, "clicked for a minute, and nothing came of it"
+            assert time.monotonic() < end, "clicked again and again, and nothing came of it"
             click()
             soon = time.monotonic() + 2
             while not worked() and time.monotonic() < soon:

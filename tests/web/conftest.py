@@ -16,8 +16,9 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.support.editor_page import EditorPage, new_tab
 from tests.support.paths import ROOT
+from tests.support.timeouts import TIMEOUT
 
-expect.set_options(timeout=60_000)  # a busy machine is no fault
+expect.set_options(timeout=1000 * TIMEOUT)
 
 
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
@@ -70,7 +71,7 @@ def address(data: Path) -> Iterator[str]:
         yield json.loads(server.stdout.readline())["address"]
     finally:
         server.send_signal(signal.SIGINT)
-        server.communicate(timeout=30)
+        server.communicate(timeout=TIMEOUT)
 
 
 @pytest.fixture(scope="module")

@@ -172,8 +172,7 @@ def test_a_brain_is_asked_and_its_errors_are_looked_at(
         dialog.get_by_role("button", name="Ask about all").click()
         progress = dialog.locator(".data-progress")
         expect(progress).to_have_text(
-            re.compile(r"^120 of 120 asked; agrees with \d+\.\d % of the labels$"),
-            timeout=240_000,  # a process starts, and imports torch
+            re.compile(r"^120 of 120 asked; agrees with \d+\.\d % of the labels$")
         )
         dialog.get_by_label("Answer", exact=True).select_option(label="Answer differs")
         dialog.get_by_label("Order", exact=True).select_option(label="Surest answers first")

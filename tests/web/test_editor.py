@@ -23,6 +23,7 @@ from tests.support.command import Command
 from tests.support.editor_page import THEMES, EditorPage, editor
 from tests.support.paths import DATA, ROOT
 from tests.support.service_fixtures import serving
+from tests.support.timeouts import TIMEOUT
 
 VIEW = "editor.board.view.area"
 HOSTILE = (
@@ -605,7 +606,7 @@ def test_what_a_cache_saved_is_said_at_the_node(page: EditorPage) -> None:
     said = page.page.locator("#inspector .savings")
     for found in ("", "airstriker-untrained.safetensors in memory"):
         page.page.get_by_role("button", name="Run", exact=True).click()
-        expect(page.status).to_contain_text("Running", timeout=30_000)
+        expect(page.status).to_contain_text("Running")
         expect(said).to_contain_text(found)
         page.page.get_by_role("button", name="Stop").first.click()
         expect(page.status).to_contain_text("Stopped")
@@ -781,7 +782,7 @@ def test_a_change_of_a_run_that_waits_is_made_when_it_ticks(
         page.frames("console", at_least=2)
         details = f"{server.address}runs/{page.ask('session.run.id')}"
         page.until("session.run.state === 'running'")
-        end = time.monotonic() + 60
+        end = time.monotonic() + TIMEOUT
         while (
             page.page.request.get(details)
             .json()["workflow"]["nodes"]["fighter"]["set"]
@@ -1108,7 +1109,7 @@ def test_screenshots(
         picture("gallery")
         page.start_with("duel_expert")
         page.page.get_by_role("button", name="Run", exact=True).click()
-        page.until("session.run?.tick > 120", seconds=60)
+        page.until("session.run?.tick > 120")
         page.page.mouse.move(width / 2, height - 10)
         picture("running")
         page.select("fighter")
@@ -1139,7 +1140,7 @@ def test_screenshots(
         page.page.locator('[data-tab="files"]').click()
         page.page.locator('[data-clock="fast"]').click()
         page.page.get_by_role("button", name="Run", exact=True).click()
-        page.until("session.run?.nodes.has('head') && session.run.tick > 300", seconds=60)
+        page.until("session.run?.nodes.has('head') && session.run.tick > 300")
         picture("pixels")
         assert page.troubles == []
 
