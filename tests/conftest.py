@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from minibrains.errors import MinibrainsError
 from minibrains.process import trial
 from minibrains.run import run
 from minibrains.training import env
@@ -64,7 +63,9 @@ processes that share the tests end at about the same time."""
 
 pytest.register_assert_rewrite("tests.support")
 
-from tests.support.command import Command, run_in_new_process, run_in_this_process  # noqa: E402 - only now are its assertions rewritten
+# only now are their assertions rewritten
+from tests.support.command import Command, run_in_new_process, run_in_this_process  # noqa: E402
+from tests.support.trials import try_here  # noqa: E402
 
 
 def pytest_configure() -> None:
@@ -143,11 +144,4 @@ def tried_here(monkeypatch: pytest.MonkeyPatch) -> None:
 
     A process of its own would first import all libraries.
     """
-
-    def verdict(function: Callable[..., Any], arguments: tuple[Any, ...]) -> trial.Verdict:
-        try:
-            return trial.Verdict(None, function(*arguments))
-        except MinibrainsError as error:
-            return trial.Verdict(str(error))
-
-    monkeypatch.setattr(trial, "_verdict", verdict)
+    monkeypatch.setattr(trial, "_verdict", try_here)

@@ -60,6 +60,7 @@ def test_a_game_holds_only_what_is_read_at_play_time(rom: Path) -> None:
     assert kinds <= {rom.suffix, ".sha", ".json", ".jsonl", ".state", ".md", ".png"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rom", ROMS, ids=lambda rom: rom.parent.name)
 def test_a_rebuilt_rom_has_the_committed_bytes(rom: Path, rebuilt: Path) -> None:
     again = rebuilt / rom.parent.name / rom.name
