@@ -17,7 +17,6 @@ run: $(VENV)/installed
 	@echo "Open the editor: $(VENV)/bin/python -m server serve"
 
 test: $(VENV)/installed-dev
-	@command -v m68k-linux-gnu-gcc >/dev/null && command -v arm-none-eabi-gcc >/dev/null || { echo "Debian packages are missing that rebuild our ROMs: apt-get install gcc-m68k-linux-gnu gcc-arm-none-eabi"; exit 2; }
 	@command -v gcc >/dev/null || { echo "A Debian package is missing that compiles Duel for this computer: apt-get install gcc"; exit 2; }
 	@command -v chromium >/dev/null || { echo "Chromium is missing, which tests the editor: apt-get install chromium"; exit 2; }
 	@command -v strace >/dev/null || { echo "strace is missing, which tests what a power cut leaves: apt-get install strace"; exit 2; }
@@ -34,6 +33,7 @@ pytest:
 	$(VENV)/bin/pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder --durations 30
 
 slow: $(VENV)/installed-dev
+	@command -v m68k-linux-gnu-gcc >/dev/null && command -v arm-none-eabi-gcc >/dev/null || { echo "Debian packages are missing that rebuild our ROMs: apt-get install gcc-m68k-linux-gnu gcc-arm-none-eabi"; exit 2; }
 	$(VENV)/bin/pytest -m slow --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 0
 
 docs: $(VENV)/installed-dev

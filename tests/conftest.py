@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from minibrains.errors import MinibrainsError
 from minibrains.process import trial
+from minibrains.run import run
+from minibrains.training import env
 
 # several tests run at once, and threads of torch that wait for a core keep another one busy
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -62,7 +63,9 @@ processes that share the tests end at about the same time."""
 
 pytest.register_assert_rewrite("tests.support")
 
-from tests.support.command import Command, run_in_new_process, run_in_this_process  # noqa: E402 - only now are its assertions rewritten
+# only now are their assertions rewritten
+from tests.support.command import Command, run_in_new_process, run_in_this_process  # noqa: E402
+from tests.support.trials import try_here  # noqa: E402
 
 
 def pytest_configure() -> None:
@@ -78,6 +81,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the longest files first, and leave the others in their order."""
     places = {TESTS / name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path, len(places)))
+
+
+@pytest.fixture(autouse=True)
+def heap_as_it_is(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do not move the heap into huge pages for each run: that of the tests is large, so it would
+    take half a second.
+    """
+    if request.path.name != "test_memory.py":
+        monkeypatch.setattr(run, "freeze_heap", lambda: None)
+        monkeypatch.setattr(env, "freeze_heap", lambda: None)
 
 
 @pytest.fixture
@@ -131,11 +144,4 @@ def tried_here(monkeypatch: pytest.MonkeyPatch) -> None:
 
     A process of its own would first import all libraries.
     """
-
-    def verdict(function: Callable[..., Any], arguments: tuple[Any, ...]) -> trial.Verdict:
-        try:
-            return trial.Verdict(None, function(*arguments))
-        except MinibrainsError as error:
-            return trial.Verdict(str(error))
-
-    monkeypatch.setattr(trial, "_verdict", verdict)
+    monkeypatch.setattr(trial, "_verdict", try_here)

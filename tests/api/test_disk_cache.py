@@ -24,6 +24,7 @@ from minibrains.brain_file import hash_file
 from minibrains.disk_cache import BUDGET, MIN_ENTRY_BYTES, DiskCache, Made, disk_cache
 from minibrains.known_digests import LARGE_FILE
 from minibrains.savings import Savings
+from tests.support.timeouts import TIMEOUT
 
 BIG = np.zeros(4 * MIN_ENTRY_BYTES, np.uint8)
 """An entry of this is a little more than four of the smallest."""
@@ -205,7 +206,7 @@ def test_several_processes_share_a_folder(tmp_path: Path) -> None:
         for _ in range(3)
     ]
     for process in processes:
-        _, complaints = process.communicate(timeout=300)
+        _, complaints = process.communicate(timeout=TIMEOUT)
         assert (process.returncode, complaints) == (0, "")
     cache = DiskCache(tmp_path, budget=8 * MIN_ENTRY_BYTES)
     cache.put("last", Made(None, 0.0))
@@ -239,7 +240,7 @@ def _hash_anew(file: Path) -> tuple[str, Savings]:
     command = [sys.executable, "-c", textwrap.dedent(program), str(file)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=300, check=True
+        command, env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=True
     )
     digest, savings = json.loads(done.stdout)
     return digest, savings

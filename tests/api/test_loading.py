@@ -19,6 +19,7 @@ from minibrains.brain_file import hash_file
 from minibrains.errors import BrainError
 from minibrains.loading import BrainRef, ModelCache, find_memory
 from minibrains.savings import Savings, listen
+from tests.support.timeouts import TIMEOUT
 
 
 def _brain(file: Path) -> BrainRef:
@@ -88,7 +89,7 @@ def test_who_wants_another_thing_does_not_wait_for_one_that_is_being_made(tmp_pa
 
     def make(ref: BrainRef) -> object:
         begun.set()
-        assert go_on.wait(60)
+        assert go_on.wait(TIMEOUT)
         return object()
 
     made: list[object] = []
@@ -98,7 +99,7 @@ def test_who_wants_another_thing_does_not_wait_for_one_that_is_being_made(tmp_pa
     ]
     for thread in threads:
         thread.start()
-    assert begun.wait(60)
+    assert begun.wait(TIMEOUT)
     assert loaded.load(quick, "model", lambda ref: "made meanwhile") == "made meanwhile"
     go_on.set()
     for thread in threads:
@@ -178,7 +179,7 @@ def test_one_thread_at_a_time_makes_a_thing_also_after_one_has_failed(tmp_path: 
     def load(number: int) -> None:
         def make(ref: BrainRef) -> object:
             begun[number].set()
-            assert go_on[number].wait(60)
+            assert go_on[number].wait(TIMEOUT)
             if not number:
                 raise BrainError("no such model")
             made.append(number)
@@ -189,11 +190,11 @@ def test_one_thread_at_a_time_makes_a_thing_also_after_one_has_failed(tmp_path: 
 
     threads = [threading.Thread(target=load, args=(number,)) for number in range(3)]
     threads[0].start()
-    assert begun[0].wait(60)
+    assert begun[0].wait(TIMEOUT)
     threads[1].start()
     go_on[0].set()
     threads[0].join()
-    assert begun[1].wait(60)
+    assert begun[1].wait(TIMEOUT)
     threads[2].start()
     for event in go_on:
         event.set()

@@ -19,6 +19,7 @@ from minibrains.doctor.watch import Watch, find_logits
 from minibrains.run.run import Run
 from minibrains.run.spec import RunSpec
 from nodes.actions.sink import ActionTable
+from nodes.doctor import examination
 from nodes.fighting.features import FightVectorBrain
 from nodes.learning.data_set import DataSet
 from nodes.learning.episode_file import Sample, encode_picture
@@ -52,6 +53,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 Doctor = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write no report, because to draw its figures takes a second."""
+    monkeypatch.setattr(examination, "write_report", lambda *arguments: [])
 
 
 @pytest.fixture
@@ -115,6 +122,7 @@ def stuck(weights: Weights) -> None:
     weights["output.bias"][TABLE.names.index("forward")] += 100
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     ("plant", "cause"),
     [
@@ -132,6 +140,7 @@ def test_what_was_planted_in_a_brain_is_named(
     assert diagnosis["causes"][0] == cause, diagnosis["verdict"]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_policy_of_the_documentation_that_never_attacks_is_named(
     doctor: Doctor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,11 +157,13 @@ def test_the_example_for_buttons_prints_what_the_page_says(
     assert capsys.readouterr().out == "never presses\n"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_an_untrained_network_is_called_nearly_uniform(doctor: Doctor) -> None:
     diagnosis = doctor("vector_policy/duel-untrained.safetensors")
     assert diagnosis["causes"][0] == "nearly uniform", diagnosis["verdict"]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_another_encoding_than_that_of_the_training_is_shown_as_a_difference(
     doctor: Doctor, tmp_path: Path
 ) -> None:
@@ -172,9 +183,7 @@ def test_another_encoding_than_that_of_the_training_is_shown_as_a_difference(
 # -- healthy ones
 
 
-def test_the_shipped_network_is_healthy_and_its_report_is_complete(
-    doctor: Doctor, tmp_path: Path
-) -> None:
+def test_the_shipped_network_is_healthy_and_its_report_is_complete(doctor: Doctor) -> None:
     diagnosis = doctor("vector_policy/duel.safetensors", "--variable", "agent_status")
     assert diagnosis["verdict"].startswith("Healthy"), diagnosis["verdict"]
     page, picture = map(Path, diagnosis["files"])
@@ -220,6 +229,7 @@ def _clone(path: Path, shown: torch.Tensor, labels: torch.Tensor, seed: int) -> 
     return path
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.slow
 def test_ten_small_networks_that_learned_from_the_shipped_one_are_healthy(
     doctor: Doctor, tmp_path: Path
@@ -251,6 +261,7 @@ def _write_data(*, without: str = "") -> str:
     return data.folder.name
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_button_that_the_data_does_not_show_is_named(doctor: Doctor) -> None:
     data = _write_data(without="UP")
     diagnosis = doctor("vector_policy/duel.safetensors", "--data", data)
@@ -258,6 +269,7 @@ def test_a_button_that_the_data_does_not_show_is_named(doctor: Doctor) -> None:
     assert "the data has UP in 0 of 800 samples" in diagnosis["verdict"]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_button_that_the_policy_has_not_learned_is_named(doctor: Doctor, tmp_path: Path) -> None:
     def never_up(weights: Weights) -> None:
         weights["output.bias"][_pressing("UP")] -= 100

@@ -24,6 +24,7 @@ from minibrains.testing import check_node
 from tests.support.background_fixtures import TYPES, begin, nothing_is_left, running, seen, thinks
 from tests.support.engine_fixtures import Call, make_engine, node, open_engine
 from tests.support.thinking_nodes import Clock, Shadows, gates
+from tests.support.timeouts import TIMEOUT
 
 KINDS = ("InThread", "InProcess")
 every_kind = pytest.mark.parametrize("kind", KINDS)
@@ -157,14 +158,14 @@ def test_in_real_time_a_late_result_is_given_out_when_it_is_there(gate: str) -> 
         for _ in range(2):
             engine.advance(1)
             assert slow.call is not None
-            assert slow.call.finished.wait(10)
+            assert slow.call.finished.wait(TIMEOUT)
         engine.advance(1)
         engine.advance(20)  # nothing waits: the node stands at its gate
         assert seen(engine) == [(1, 0), (2, 1)]
         assert engine.node_stats()["slow"].late == 0
         gates[gate].set()
         assert slow.call is not None
-        assert slow.call.finished.wait(10)
+        assert slow.call.finished.wait(TIMEOUT)
         engine.advance(1)
         assert seen(engine)[2:] == [(23, 2)]
         assert engine.node_stats()["slow"].late == 1
@@ -311,7 +312,7 @@ def test_on_hold_a_thread_that_took_too_long_is_left_alone_until_it_is_there_aga
         gates[gate].set()
         abandoned = _background(engine)._abandoned
         assert abandoned is not None
-        assert abandoned.finished.wait(10)
+        assert abandoned.finished.wait(TIMEOUT)
         engine.advance(3)
         assert len(seen(engine)) == before + 3 - DELAY[busy]
 
@@ -338,7 +339,7 @@ def test_in_the_place_of_a_thought_that_took_too_long_the_fallback_is_given_out(
         gates[gate].set()
         abandoned = _background(engine)._abandoned
         assert abandoned is not None
-        assert abandoned.finished.wait(10)
+        assert abandoned.finished.wait(TIMEOUT)
         engine.advance(2)
         assert seen(engine)[-1][1] >= 0
 
@@ -359,7 +360,7 @@ def test_a_node_that_never_comes_back_is_no_trouble_at_the_end_if_it_may_fail(
     thread = _background(engine)._thread
     assert len(engine.close(0.1)) == troubles
     gates[gate].set()
-    thread.join(10)
+    thread.join(TIMEOUT)
     assert nothing_is_left()
 
 
@@ -558,7 +559,7 @@ def test_a_stuck_thread_is_said_and_everything_else_is_closed(
     assert closed == ["clock"], "pads are released"
     (thread,) = [thread for thread in threading.enumerate() if thread.name == "thinks: slow"]
     gates[gate].set()
-    thread.join(10)
+    thread.join(TIMEOUT)
     assert nothing_is_left()
 
 

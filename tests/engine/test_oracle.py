@@ -499,7 +499,7 @@ healthy = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 
 @anything
-@settings(max_examples=600, derandomize=True, deadline=None, suppress_health_check=healthy)
+@settings(max_examples=300, derandomize=True, deadline=None, suppress_health_check=healthy)
 def test_same_calls(entries: Entries, episodes: int, ticks: int, chunk: int, saves: bool) -> None:
     compare(entries, episodes, ticks, chunk, saves)
 

@@ -32,6 +32,7 @@ from minibrains.engine.output_cache import OutputCache, size_of
 from minibrains.graph.registry import Registry
 from tests.support.engine_fixtures import Entries, Noted, make_plan, node, open_engine
 from tests.support.paths import ROOT
+from tests.support.timeouts import TIMEOUT
 
 Row = Annotated[np.ndarray, Socket("row", "f32[n]")]
 
@@ -273,7 +274,7 @@ def test_another_process_finds_what_a_node_wants_kept(brains: Path) -> None:
         command = [sys.executable, "-c", textwrap.dedent(program)]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         done = subprocess.run(
-            command, cwd=brains, env=environment, capture_output=True, text=True, timeout=120
+            command, cwd=brains, env=environment, capture_output=True, text=True, timeout=TIMEOUT
         )
         assert done.returncode == 0, done.stderr
         answers.append(eval(done.stdout))
@@ -374,7 +375,7 @@ def _answer_anew(folder: Path, module: str) -> str:
     }
     command = [sys.executable, "-c", textwrap.dedent(program)]
     done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=TIMEOUT
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()

@@ -29,6 +29,7 @@ from tests.support.engine_fixtures import (
     node,
     open_engine,
 )
+from tests.support.timeouts import TIMEOUT
 
 
 @pytest.fixture
@@ -78,7 +79,7 @@ def warm(door: Path, said: list[Call]) -> Iterator[Engine]:
 
 def until(engine: Engine, holds: Callable[[], bool]) -> None:
     """Play on until something holds."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + TIMEOUT
     while not holds():
         assert time.monotonic() < end, "it did not happen"
         engine.advance(1)
@@ -316,7 +317,7 @@ def test_an_edit_warms_it_up_after_its_thought_and_the_game_goes_on_meanwhile(
         warm.advance(100)
         assert not preparing.done()
         door.touch()
-        edit = preparing.result(60)
+        edit = preparing.result(TIMEOUT)
     assert sentences(said) == ["warmed up with 1", "it waits at the door", "warmed up with 5"]
     apply(warm, edit)
 

@@ -20,6 +20,7 @@ from minibrains.errors import WorkflowError
 from minibrains.files import bundled_dir
 from nodes.policies.network import HeadFrames, HeadLogits, PolicyHead
 from tests.support.engine_fixtures import FakeHost, make_plan, node, open_engine
+from tests.support.timeouts import TIMEOUT
 
 MODELS = bundled_dir("models")
 WEIGHTS = "policy_head/airstriker-untrained.safetensors"
@@ -31,7 +32,7 @@ class Slow(PolicyHead):
     """A policy that takes as long as the test wants it to."""
 
     def forward(self, frames: HeadFrames) -> HeadLogits:
-        assert let_through.wait(60)
+        assert let_through.wait(TIMEOUT)
         return super().forward(frames)
 
 
@@ -91,7 +92,7 @@ def test_the_game_goes_on_while_a_policy_thinks(engine: Engine) -> None:
     assert background is not None
     call = background._last
     assert call is not None
-    assert call.finished.wait(60)
+    assert call.finished.wait(TIMEOUT)
     engine.advance(1)
     assert len(engine.nodes["seen"].logits) == 1
 

@@ -163,7 +163,7 @@ def compare(entries: Entries, train: Sequence[str], episodes: int, ticks: int) -
 
 @given(workflows(), st.data(), st.integers(1, 2), st.integers(1, 40))
 @settings(
-    max_examples=200,
+    max_examples=100,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )

@@ -24,6 +24,7 @@ from tests.support.engine_fixtures import (
     open_engine,
 )
 from tests.support.thinking_nodes import Clock
+from tests.support.timeouts import TIMEOUT
 
 BUSY, GO_ON = threading.Event(), threading.Event()
 
@@ -56,7 +57,7 @@ class Warm(Noted, Node, background="thread"):
     ) -> Number:
         if moving == 2:
             BUSY.set()
-            assert GO_ON.wait(60)
+            assert GO_ON.wait(TIMEOUT)
         return moving
 
 
@@ -107,7 +108,7 @@ def test_an_edit_tells_it_beside_the_game_while_it_is_thinking() -> None:
     calls = open_engine(engine)
     engine.reset(0, 0)
     engine.advance(3)
-    assert BUSY.wait(60)
+    assert BUSY.wait(TIMEOUT)
     edit = engine.prepare(
         make_plan(graph(value=5), TYPES),
         None,

@@ -33,6 +33,7 @@ from nodes.language.lora import LoraAdapter
 from server import cli
 from tests.support.command import run_in_new_process, run_in_this_process
 from tests.support.paths import DATA, ROOT
+from tests.support.timeouts import TIMEOUT
 
 Evaluate = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -595,7 +596,7 @@ def test_ctrl_c_keeps_what_was_played(with_baselines: Path) -> None:
     ) as run:
         _await(lambda: len(_kept(with_baselines)) > 1, run)
         os.killpg(run.pid, signal.SIGINT)
-        out, err = run.communicate(timeout=60)
+        out, err = run.communicate(timeout=TIMEOUT)
     assert run.returncode == 130, err
     assert "Traceback" not in err
     message = json.loads(out)["error"]["message"]
@@ -879,7 +880,7 @@ def _each(key: str, entries: list[dict[str, Any]]) -> list[Any]:
 
 
 def _await(condition: Callable[[], object], process: subprocess.Popen[Any] | None = None) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + TIMEOUT
     while not condition():
         assert time.monotonic() < deadline, "it did not come to that"
         assert process is None or process.poll() is None, f"it ended with {process.returncode}"

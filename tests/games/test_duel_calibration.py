@@ -15,6 +15,7 @@ from games.source.duel.calibrate import moves_too_strong, verdicts
 from games.source.duel.matches import MOVES, Result, settings
 from games.source.duel.source_hash import hash_sources
 from tests.support.paths import ROOT
+from tests.support.timeouts import TIMEOUT
 
 
 def test_a_limit_holds_for_the_whole_interval() -> None:
@@ -181,7 +182,7 @@ def test_ctrl_c_ends_a_calibration() -> None:
         "--only",
         "noop",
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
     assert (done.returncode, done.stderr) == (
         130,
         "stopped; with --rows, the same command continues from here\n",

@@ -15,9 +15,11 @@ import pytest
 from minibrains.errors import RunError
 from minibrains.files import bundled_dir
 from minibrains.video import WORKFLOW_BOX
+from server.http import recent_pictures
 from server.http.previews import Encoder
-from server.http.recent_pictures import MEMORY, SECONDS, RecentPictures
+from server.http.recent_pictures import SECONDS, RecentPictures
 from tests.support.service_fixtures import Json, Page, Server, Talk, film, serving
+from tests.support.timeouts import TIMEOUT
 
 RATE = 60.0
 
@@ -115,7 +117,7 @@ def test_what_was_shown_is_kept_with_the_workflow_as_it_is_played(
             assert {first["file"], second["file"]} <= names
             return [first, second]
 
-    first, second = server.talk(talk, timeout=60)
+    first, second = server.talk(talk, timeout=TIMEOUT)
     assert first["file"] == "clip-1.mp4"
     assert second["file"] == "clip-2.mp4"
 
@@ -183,7 +185,11 @@ def test_each_picture_stays_as_long_as_it_was_shown_but_not_a_pause(tmp_path: Pa
     assert values == pytest.approx([250, 90, 90, *[170] * 5, 40], abs=3)
 
 
-def test_only_the_last_seconds_are_kept_within_the_limit_of_memory(tmp_path: Path) -> None:
+def test_only_the_last_seconds_are_kept_within_the_limit_of_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = 4 << 20
+    monkeypatch.setattr(recent_pictures, "MEMORY", memory)
     encoder = Encoder()
 
     recent = RecentPictures()
@@ -195,12 +201,12 @@ def test_only_the_last_seconds_are_kept_within_the_limit_of_memory(tmp_path: Pat
 
     large = RecentPictures()
     bytes_each = 512 * 512
-    for tick in range(2 * MEMORY // bytes_each):
+    for tick in range(2 * memory // bytes_each):
         picture = noise(tick % 8)
         large.add(tick / RATE, encoder.encode(picture))
     seconds = large.write_clip(tmp_path / "large.mp4", RATE)
     pictures = round(seconds * RATE)
-    assert 0.9 * MEMORY <= pictures * bytes_each <= MEMORY
+    assert 0.9 * memory <= pictures * bytes_each <= memory
 
 
 def test_rich_pictures_and_a_change_of_size(tmp_path: Path) -> None:

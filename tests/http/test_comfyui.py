@@ -15,6 +15,7 @@ from PIL import Image
 
 from tests.support.paths import ROOT
 from tests.support.service_fixtures import Json, Picture, Server, Talk, serving
+from tests.support.timeouts import TIMEOUT
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +48,7 @@ def test_the_client_of_the_documentation_plays_and_sees(server: Server, tmp_path
         [sys.executable, "-c", client, server.address, tmp_path],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=TIMEOUT,
     )
     assert said.returncode == 0, said.stderr
     report = json.loads(said.stdout)

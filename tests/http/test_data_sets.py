@@ -14,6 +14,7 @@ from nodes.learning.episode_file import EpisodeInfo
 from tests.support.data_sets import ACTIONS, INFO, rewrite, samples, write
 from tests.support.fights import write_fights, write_untrained_policy
 from tests.support.service_fixtures import Json, Server, Talk, serving
+from tests.support.timeouts import TIMEOUT
 from tests.support.tiny_vlm import save_model
 
 
@@ -226,7 +227,7 @@ def test_a_policy_is_asked_and_its_errors_are_found(server: Server, home: Path) 
         again = await client.get("/data/fights")
         assert (again["asked"], again["agreed"]) == (80, found["agreed"] + 1)
 
-    server.talk(talk, timeout=300)
+    server.talk(talk, timeout=TIMEOUT)
 
 
 @pytest.mark.slow
@@ -243,7 +244,7 @@ def test_a_model_is_asked_a_question_about_one_episode(server: Server, home: Pat
         assert all(each["answer"] in (0, 1, 2) for each in found["samples"])
         assert (await client.get("/data/fights"))["asked"] == 40
 
-    server.talk(talk, timeout=300)
+    server.talk(talk, timeout=TIMEOUT)
 
 
 @pytest.mark.slow
@@ -275,4 +276,4 @@ def test_asking_ends_with_a_sentence_or_when_it_is_stopped(server: Server, home:
             assert ended["state"] == "stopped"
         assert (await client.get("/data/fights/asking"))["state"] == "stopped"
 
-    server.talk(talk, timeout=300)
+    server.talk(talk, timeout=TIMEOUT)

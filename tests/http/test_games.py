@@ -15,6 +15,7 @@ from minibrains.games.catalog import find_game
 from minibrains.testing import ScratchHost, opened, play
 from nodes.consoles.retro import RetroEmulator
 from tests.support.service_fixtures import Server, Talk, serving
+from tests.support.timeouts import TIMEOUT
 
 SHIPPED = "Airstriker-Genesis-v0"
 
@@ -88,7 +89,7 @@ def test_a_state_has_the_picture_that_an_episode_begins_with(server: Server) -> 
         first_of_split = await client.get("/games/Duel-Genesis/picture?state=Level2.BronVsBron")
         assert of_split == first_of_split
 
-    server.talk(talk, timeout=60)
+    server.talk(talk, timeout=TIMEOUT)
 
 
 def test_what_is_not_there_is_said(server: Server) -> None:
@@ -104,7 +105,7 @@ def test_what_is_not_there_is_said(server: Server) -> None:
         answer = await client.get("/games/Duel-Genesis/picture?state=train/*", status=400)
         assert "has no split 'train'" in answer["error"]["message"]
 
-    server.talk(talk, timeout=60)
+    server.talk(talk, timeout=TIMEOUT)
 
 
 def test_widgets_say_what_they_name(server: Server) -> None:
@@ -130,4 +131,4 @@ def test_a_game_that_cannot_be_started_has_no_pictures(home: Path, server: Serve
             answer = await client.get("/games/Empty-Genesis-v0/picture", status=404)
             assert "no picture of the state 'Level1'" in answer["error"]["message"]
 
-    server.talk(talk, timeout=60)
+    server.talk(talk, timeout=TIMEOUT)

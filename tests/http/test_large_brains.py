@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests.support.service_fixtures import Json, Server, Talk, film, serving, workers_of
+from tests.support.timeouts import TIMEOUT
 
 TERABYTE = 1 << 40
 THREADS = 40
@@ -139,7 +140,7 @@ def test_the_second_signal_ends_the_server_at_once_and_the_worker_follows(server
     server.process.send_signal(signal.SIGTERM)
     _await(lambda: not _listens(server))
     server.process.send_signal(signal.SIGTERM)
-    assert server.process.wait(20) == -signal.SIGTERM
+    assert server.process.wait(TIMEOUT) == -signal.SIGTERM
     _await(lambda: not _lives(worker))
 
 
@@ -156,7 +157,7 @@ def _listens(server: Server) -> bool:
 
 
 def _await(holds: Any) -> None:
-    end = time.monotonic() + 30.0
+    end = time.monotonic() + TIMEOUT
     while not holds():
         assert time.monotonic() < end, "it did not happen"
         time.sleep(0.02)

@@ -16,6 +16,7 @@ from minibrains.graph.workflow import parse_workflow
 from minibrains.run.folder import RunFolder
 from tests.support.command import Command
 from tests.support.service_fixtures import Page, Talk, film, serving, workers_of
+from tests.support.timeouts import TIMEOUT
 
 
 async def ticking(page: Page, prompt_id: str) -> None:
@@ -51,7 +52,7 @@ def test_what_was_acknowledged_is_played_by_the_next_server(
 
         running, waiting, cancelled = server.talk(before)
         server.process.send_signal(end)
-        server.process.wait(30)
+        server.process.wait(TIMEOUT)
 
     with serving(data, "--parallel", 1) as server:
 
@@ -116,7 +117,7 @@ def test_a_run_whose_folder_was_half_made_is_played_and_stands_once_in_the_histo
 
         order = server.talk(before)
         server.process.kill()
-        server.process.wait(30)
+        server.process.wait(TIMEOUT)
     # what is left if it is killed between the folder of a run and the file that says whose it is
     RunFolder(data / "runs", parse_workflow(short))
 

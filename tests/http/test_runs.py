@@ -17,6 +17,7 @@ import pytest
 from tests.support.command import Command
 from tests.support.paths import DATA
 from tests.support.service_fixtures import Json, Page, Server, Talk, film, serving
+from tests.support.timeouts import TIMEOUT
 
 
 @pytest.fixture(scope="module")
@@ -499,4 +500,4 @@ def test_sigterm_is_as_good_as_ctrl_c(tmp_path: Path) -> None:
     with serving(tmp_path / "data", "--parallel", 1) as server:
         assert set(server.announced) == {"address", "open", "host", "port", "data"}
         os.kill(server.process.pid, signal.SIGTERM)
-        assert server.process.wait(30) == 0
+        assert server.process.wait(TIMEOUT) == 0

@@ -36,6 +36,7 @@ from nodes.vision.frames import Crop, FrameStack, FrameStackBrain, Resize
 from tests.support.command import Command
 from tests.support.data_sets import ACTIONS, TABLE
 from tests.support.fights import COLORS, NAME, SMALL, clone, info, match, write_fights
+from tests.support.timeouts import TIMEOUT
 
 ROOT = Path(__file__).parents[2]
 
@@ -481,14 +482,14 @@ def test_a_training_that_was_killed_goes_on(
         stderr=subprocess.DEVNULL,
     )
     try:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + TIMEOUT
         while not checkpoint.exists():
             assert time.monotonic() < deadline
             assert process.poll() is None, "it ended before it could be killed"
             time.sleep(0.005)
     finally:
         process.send_signal(number)
-        process.wait(60)
+        process.wait(TIMEOUT)
 
     with safetensors.safe_open(checkpoint, "np") as file:
         step = int(file.metadata()["step"])

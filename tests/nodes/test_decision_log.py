@@ -23,6 +23,7 @@ from minibrains.files import bundled_dir
 from minibrains.testing import ScratchHost, opened, play
 from nodes.actions.sink import ActionTable
 from nodes.recording.decision_log import DecisionLog
+from tests.support.timeouts import TIMEOUT
 
 TABLE = ActionTable.load(bundled_dir("models") / "action_table/sf2.safetensors")
 BLACK = np.full((16, 24, 3), 0, np.uint8)
@@ -200,7 +201,7 @@ def test_a_killed_run_leaves_whole_decisions(workflow: Path, tmp_path: Path) -> 
         sys.executable, "-m", "server", "run", workflow, "--ticks", 10**9, "--set", "clock.ticks=1",
     ]  # fmt: skip
     with subprocess.Popen([*map(str, command)], cwd=tmp_path, stderr=subprocess.DEVNULL) as process:
-        end = time.monotonic() + 60
+        end = time.monotonic() + TIMEOUT
         while (
             not (found := [*tmp_path.glob("runs/*/decisions.jsonl")])
             or found[0].read_text().count("\n") < 50

@@ -38,6 +38,7 @@ from nodes.rewards.general import ProgressReward, TimePenalty
 from nodes.rewards.sum import RewardSum, RewardWeights
 from tests.support.engine_fixtures import FakeHost, make_engine, make_plan, node
 from tests.support.paths import ROOT
+from tests.support.timeouts import TIMEOUT
 
 BLOCK = re.compile(r"^```(?:python|json) (\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PAGE = dict(BLOCK.findall((ROOT / "docs/rewards.md").read_text()))
@@ -379,7 +380,7 @@ for episode in count():
 def test_a_table_of_a_process_that_is_killed_has_whole_rows(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     process = subprocess.Popen([sys.executable, "-c", APPENDING, path], cwd=ROOT)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + TIMEOUT
     while (not path.exists() or path.stat().st_size < 50_000) and time.monotonic() < deadline:
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGKILL)

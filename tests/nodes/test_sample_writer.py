@@ -26,6 +26,7 @@ from nodes.learning.data_set import DataSet
 from nodes.learning.episode_file import NONE, EpisodeInfo, Sample
 from nodes.learning.writer import SampleWriter
 from tests.support.command import Command
+from tests.support.timeouts import TIMEOUT
 
 TABLE = ActionTable.load(bundled_dir("models") / "action_table/sf2.safetensors")
 START = EpisodeStart("Duel-Genesis", "ab" * 20, "Level4.KazeVsBron", "cd" * 32, 3, {"seed": 9})
@@ -279,7 +280,7 @@ def test_a_killed_run_goes_on_where_it_stopped(
         command, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
     )
     data = DataSet.named("killed")
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + TIMEOUT
     while len(data.files()) < 2:
         assert time.monotonic() < deadline
         assert process.poll() is None, "it ended before it could be killed"

@@ -28,6 +28,7 @@ from transformers import (
 from minibrains import ABSENT, Absent, BrainError, MinibrainsError
 from minibrains.brain_file import read_header
 from minibrains.files import bundled_dir, home
+from minibrains.process import trial
 from minibrains.testing import opened
 from nodes.language import placement
 from nodes.language.answering import GREEDY, Answer
@@ -40,9 +41,9 @@ from nodes.language.qwen3_vl_fast import FastQwen3VL
 from nodes.language.vlm import LLMStrategist, VLMStrategist
 from server.commands.pack_model import pack
 from tests.support import tiny_families
+from tests.support.trials import try_here
 
 pytestmark = [
-    pytest.mark.usefixtures("tried_here"),
     # transformers' processor of PaliGemma, and PEFT's own question to the model
     pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:.*is_gradient_checkpointing:FutureWarning"),
@@ -71,9 +72,12 @@ QUESTIONS = [
 
 @pytest.fixture(scope="module", autouse=True)
 def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Where it is kept which models were tried out."""
+    """Try models out in this process, also for the fixtures of the module; keep it in a home of
+    its own which ones were.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MINIBRAINS_HOME", str(tmp_path_factory.mktemp("home")))
+        patch.setattr(trial, "_verdict", try_here)
         yield
 
 

@@ -21,6 +21,7 @@ from minibrains.process.child import ChildProcess
 from minibrains.process.messages import Failure
 from minibrains.process.parent import ParentProcess
 from tests.support.paths import ROOT
+from tests.support.timeouts import TIMEOUT
 
 SHUTDOWN_TIMEOUT = 20.0
 LARGE = bytes(1 << 22)
@@ -125,7 +126,7 @@ def test_how_it_ended_is_known_and_what_it_said_before_is_heard(how: str, reason
     assert "my last words" in child.output_tail
     with started(end, how, keep_output=True) as child:
         heard = Heard(child)
-        assert heard.exited.wait(60)
+        assert heard.exited.wait(TIMEOUT)
     assert heard.messages == [b"farewell"]
     assert child.exit_reason() == reason
     assert "my last words" in child.output_tail
@@ -143,7 +144,7 @@ def test_what_it_forked_does_not_hide_its_end() -> None:
     assert child.exit_reason() == "exit status 0"
     with started(leave_a_fork) as child:
         heard = Heard(child)
-        assert heard.exited.wait(60)
+        assert heard.exited.wait(TIMEOUT)
         os.kill(int(heard.messages[0]), signal.SIGUSR1)
 
 
@@ -169,7 +170,7 @@ def test_nobody_waits_for_one_that_does_not_read() -> None:
         for _ in range(10):
             child.post(LARGE)
         child.kill()
-        assert heard.exited.wait(60)
+        assert heard.exited.wait(TIMEOUT)
         child.post(b"to nobody")
     assert child.exit_reason() == "signal SIGKILL"
 
@@ -230,7 +231,7 @@ def test_a_script_that_a_child_cannot_import_does_not_hang(tmp_path: Path) -> No
     script.write_text(UNGUARDED)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
     done = subprocess.run(
-        [sys.executable, script], env=environment, capture_output=True, text=True, timeout=60
+        [sys.executable, script], env=environment, capture_output=True, text=True, timeout=TIMEOUT
     )
     assert done.returncode == 1
     assert "EOFError: the process has ended" in done.stderr
@@ -265,4 +266,4 @@ def test_a_busy_child_ends_with_its_parent(way: str, tmp_path: Path) -> None:
         if way == "killed":
             parent.kill()
         # its standard output ends when nobody has it open any more: the child had
-        parent.communicate(timeout=60)
+        parent.communicate(timeout=TIMEOUT)

@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from tests.support.timeouts import TIMEOUT
+
 SCRIPT = """
 import multiprocessing, signal, time
 from pathlib import Path
@@ -31,6 +33,6 @@ def test_the_first_process_is_started_with_ctrl_c_held_back(tmp_path: object) ->
     with open(file, "w") as script:
         script.write(SCRIPT)
     done = subprocess.run(
-        [sys.executable, file], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, file], capture_output=True, text=True, check=True, timeout=TIMEOUT
     )
     assert done.stdout.split() == ["1", "False"]

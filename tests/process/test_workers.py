@@ -29,6 +29,7 @@ from minibrains.files import bundled_dir
 from minibrains.process.messages import Failure
 from minibrains.testing import ScratchHost
 from tests.support.paths import DATA
+from tests.support.timeouts import TIMEOUT
 
 Summary = Callable[..., dict[str, Any]]
 RANDOM = ("airstriker_random", "--episodes", 5, "--ticks", 250, "--seed", 3)
@@ -207,7 +208,7 @@ def test_ctrl_c_stops_all_workers_after_the_tick(
     ) as run:
         _await(lambda: _has_played(tmp_path), run)
         os.killpg(run.pid, signal.SIGINT)  # as a terminal does: to every process of the group
-        out, err = run.communicate(timeout=60)
+        out, err = run.communicate(timeout=TIMEOUT)
         assert run.returncode == 130, err
         assert "Traceback" not in err
         result = json.loads(out)
@@ -227,7 +228,7 @@ def test_a_second_ctrl_c_ends_a_run_whose_node_hangs(tmp_path: Path, random_with
             "it says what helps"
         )
         os.killpg(run.pid, signal.SIGINT)
-        out, err = run.communicate(timeout=10)
+        out, err = run.communicate(timeout=TIMEOUT)
         assert run.returncode == 130, err
         assert json.loads(out)["error"]["message"] == "stopped by Ctrl-C"
         _await(lambda: not _members(run.pid))
@@ -440,7 +441,7 @@ def _ray_cluster() -> Iterator[tuple[dict[str, str], int]]:
             yield {**token, "RAY_TEST": f"ray://127.0.0.1:{port}?n=2"}, ray.pid
         finally:
             ray.terminate()
-            ray.wait(60)
+            ray.wait(TIMEOUT)
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -506,7 +507,7 @@ def test_a_run_whose_cluster_is_gone_says_so_and_leaves_nothing(
         ) as run:
             _await(lambda: _has_played(tmp_path), run)
             os.killpg(group, signal.SIGKILL)
-            out, err = run.communicate(timeout=120)
+            out, err = run.communicate(timeout=TIMEOUT)
     result = json.loads(out)
     assert run.returncode == 1
     assert re.search(
@@ -632,7 +633,7 @@ def _lets_in(cluster: str, token: dict[str, str]) -> bool:
 
 def _await(condition: Callable[[], object], process: subprocess.Popen[Any] | None = None) -> None:
     # on a busy machine, Ray may take minutes until the first episode is over
-    deadline = time.monotonic() + 300
+    deadline = time.monotonic() + TIMEOUT
     while not condition():
         assert time.monotonic() < deadline, "it did not come to that"
         assert process is None or process.poll() is None, f"it ended with {process.returncode}"

@@ -16,6 +16,7 @@ import pytest
 from minibrains.graph.registry import Registry
 from minibrains.testing import check_node
 from tests.support.paths import ROOT
+from tests.support.timeouts import TIMEOUT
 
 PAGES = [
     *(ROOT / name for name in ("README.md", "CHANGELOG.md", "SECURITY.md")),
@@ -69,7 +70,11 @@ def test_the_example_test_passes(examples: dict[str, Path]) -> None:
         str(examples["test_brightness.py"]),
     ]
     done = subprocess.run(
-        command, cwd=examples["brightness.py"].parent, capture_output=True, text=True, timeout=120
+        command,
+        cwd=examples["brightness.py"].parent,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
     )
     assert "1 passed" in done.stdout, done.stdout + done.stderr
 
@@ -79,7 +84,7 @@ def test_the_example_brain_is_made_and_used(examples: dict[str, Path]) -> None:
         [sys.executable, examples["limiter.py"]],
         cwd=examples["limiter.py"].parent,
         check=True,
-        timeout=60,
+        timeout=TIMEOUT,
     )
     registry = Registry()
     registry.add_file(examples["limiter.py"])
@@ -93,7 +98,7 @@ def test_the_example_network_is_made_trained_and_played(
     examples: dict[str, Path], summary: Callable[..., dict[str, Any]]
 ) -> None:
     train = examples["train.py"]
-    subprocess.run([sys.executable, train], cwd=train.parent, check=True, timeout=120)
+    subprocess.run([sys.executable, train], cwd=train.parent, check=True, timeout=TIMEOUT)
     result = summary(examples["two_heads.json"], "--pack", examples["two_heads.py"])
     assert result["nodes"]["heads"]["runs"] == 38
     registry = Registry()
@@ -121,7 +126,7 @@ def test_the_examples_are_as_strictly_typed_as_our_own_code(examples: dict[str, 
     names = ["brightness.py", "limiter.py", "two_heads.py", "countdown.py"]
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", *names]
     done = subprocess.run(
-        command, cwd=examples[names[0]].parent, capture_output=True, text=True, timeout=300
+        command, cwd=examples[names[0]].parent, capture_output=True, text=True, timeout=TIMEOUT
     )
     assert done.returncode == 0, done.stdout
 
@@ -182,7 +187,7 @@ def test_the_plan_in_the_architecture_is_the_one_that_check_prints(
 def test_the_claims_of_the_readme_name_commands_that_exist() -> None:
     commands = re.findall(r"python -m server ([a-z-]+)", (ROOT / "README.md").read_text())
     helped = subprocess.run(
-        [sys.executable, "-m", "server", "--help"], capture_output=True, text=True, timeout=60
+        [sys.executable, "-m", "server", "--help"], capture_output=True, text=True, timeout=TIMEOUT
     )
     assert commands
     for command in set(commands):

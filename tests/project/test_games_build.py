@@ -14,6 +14,7 @@ import pytest
 from minibrains import GameError
 from minibrains.files import bundled_dir
 from minibrains.games.catalog import find_game, known_games
+from tests.support.timeouts import TIMEOUT
 
 COMPILERS = {"arm-none-eabi-gcc": "gcc-arm-none-eabi", "m68k-linux-gnu-gcc": "gcc-m68k-linux-gnu"}
 """Cross compilers and the Debian packages that have them."""
@@ -37,7 +38,7 @@ def rebuilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):
         environment.pop(name, None)
     command = ["make", "-C", str(folder), f"PYTHON={sys.executable}"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
 
@@ -59,6 +60,7 @@ def test_a_game_holds_only_what_is_read_at_play_time(rom: Path) -> None:
     assert kinds <= {rom.suffix, ".sha", ".json", ".jsonl", ".state", ".md", ".png"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rom", ROMS, ids=lambda rom: rom.parent.name)
 def test_a_rebuilt_rom_has_the_committed_bytes(rom: Path, rebuilt: Path) -> None:
     again = rebuilt / rom.parent.name / rom.name

@@ -18,6 +18,7 @@ import pytest
 
 from minibrains.files import bundled_dir
 from tests.support.paths import DATA
+from tests.support.timeouts import TIMEOUT
 
 PACK = DATA / "fault_pack.py"
 MINUTES = 6
@@ -45,10 +46,10 @@ def test_a_brain_that_is_cut_short_while_it_plays_is_still_whole_in_the_run(tmp_
         before = len(_episodes(tmp_path))
         _await(lambda: len(_episodes(tmp_path)) > before + 1)
         run.send_signal(signal.SIGINT)
-        result = json.loads(run.communicate(timeout=60)[0])
+        result = json.loads(run.communicate(timeout=TIMEOUT)[0])
     assert run.returncode == 130
     assert "error" not in result
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=TIMEOUT)
     assert done.returncode == 2
     assert str(brain) in done.stderr
 
@@ -97,7 +98,7 @@ def test_a_change_whose_node_never_opens_does_not_keep_the_run_from_ending(tmp_p
         file.write_text(json.dumps(_thinking(tmp_path, hangs="open", name="another")))
         number = _hanging(tmp_path)
         run.send_signal(signal.SIGINT)
-        out, err = run.communicate(timeout=60)
+        out, err = run.communicate(timeout=TIMEOUT)
     assert run.returncode == 130
     assert "the last change was not applied" in err
     assert json.loads(out)["nodes"]["thinker"]["runs"] > 0
@@ -115,7 +116,7 @@ def test_the_second_ctrl_c_ends_a_run_whose_node_hangs(
         run.send_signal(signal.SIGINT)
         _await_line(run, "Ctrl-C again ends it at once")
         run.send_signal(signal.SIGINT)
-        run.communicate(timeout=20)
+        run.communicate(timeout=TIMEOUT)
     assert run.returncode == 130
     (file,) = tmp_path.glob("runs/*/summary.json")
     summary = json.loads(file.read_text())

@@ -23,6 +23,7 @@ from minibrains.run.realtime import RealtimeClock
 from nodes.consoles.retro import RetroEmulator
 from nodes.control.flow import Every, Variable
 from tests.support.engine_fixtures import make_engine, open_engine
+from tests.support.timeouts import TIMEOUT
 
 
 class Heavy(Node):
@@ -157,7 +158,7 @@ def test_on_a_crowded_core_the_fight_goes_on_and_its_overlay_is_drawn_less_often
             with crowding(core):
                 await_line(run, "because the machine was busy otherwise; optional nodes now run on")
             run.send_signal(signal.SIGINT)
-            result = json.loads(run.communicate(timeout=120)[0])
+            result = json.loads(run.communicate(timeout=TIMEOUT)[0])
         finally:
             run.kill()
     ticks, nodes = result["ticks"], result["nodes"]

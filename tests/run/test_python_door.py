@@ -21,6 +21,7 @@ import pytest
 
 import minibrains as mb
 from tests.support.paths import ROOT
+from tests.support.timeouts import TIMEOUT
 
 BLOCK = re.compile(r"^```python (\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 EXAMPLES = dict(BLOCK.findall((ROOT / "docs/python.md").read_text()))
@@ -36,7 +37,7 @@ def _play(spec: mb.RunSpec) -> dict[str, Any]:
 
 def _python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=TIMEOUT
     )
 
 
@@ -106,7 +107,7 @@ def test_leaving_the_loop_early_ends_the_workers() -> None:
             break
     for child in set(multiprocessing.active_children()) - before:
         # not `join`: the thread that reads from it may be just about to do that
-        assert wait([child.sentinel], timeout=60), (
+        assert wait([child.sentinel], timeout=TIMEOUT), (
             "it was killed, and the system may still be about to end it"
         )
     assert run.summary["state"] == "stopped"

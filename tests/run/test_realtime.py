@@ -30,6 +30,7 @@ from nodes.consoles.retro import RetroEmulator
 from tests.support.engine_fixtures import make_engine, open_engine
 from tests.support.paths import DATA
 from tests.support.thinking_nodes import Burns
+from tests.support.timeouts import TIMEOUT
 
 Summary = Callable[..., dict[str, Any]]
 
@@ -507,7 +508,7 @@ def test_a_process_that_was_stopped_was_not_scheduled_and_ctrl_c_ends_it(
             os.kill(process.pid, signal.SIGCONT)
         _await_ticks(process, tmp_path, 10)
         os.kill(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=TIMEOUT)
     assert process.returncode == 130, err
     result = json.loads(out)
     assert result["episodes"][-1]["ended"] == "stopped"

@@ -25,6 +25,7 @@ from minibrains.tape.tape_file import TapeWriter
 from tests.support.paths import DATA
 from tests.support.rewritten_tape import rewrite_tape
 from tests.support.thinking_workflow import thinking_workflow
+from tests.support.timeouts import TIMEOUT
 
 PACK = DATA / "thinking_pack.py"
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -115,7 +116,7 @@ def test_a_run_that_was_edited_while_it_played(
         file.write_text("{")
         _await(lambda: "the change was not applied" in (tmp_path / "err").read_text())
         run.send_signal(signal.SIGINT)
-        assert run.wait(60) == 130
+        assert run.wait(TIMEOUT) == 130
     (folder,) = (tmp_path / "runs").iterdir()
     events, _ = read_events(folder / FILE)
     assert [
@@ -141,7 +142,7 @@ def test_another_brain_and_a_clip_are_part_of_the_tape(
         file.write_text(json.dumps(plain))
         _await(lambda: "sink recreated" in (tmp_path / "err").read_text())
         run.send_signal(signal.SIGINT)
-        assert run.wait(60) == 130
+        assert run.wait(TIMEOUT) == 130
     (folder,) = (tmp_path / "runs").iterdir()
     whole = replay(folder)
     assert whole["equal"]
@@ -342,7 +343,7 @@ sys.exit(main(sys.argv[1:]))"""
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=TIMEOUT,
     )
     assert done.returncode == 1
     assert "run.tape cannot be written: File too large" in done.stderr

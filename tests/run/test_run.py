@@ -16,6 +16,7 @@ import pytest
 
 from minibrains.files import bundled_dir
 from nodes.policies.network import PolicyHeadBrain
+from tests.support.timeouts import TIMEOUT
 
 Summary = Callable[..., dict[str, Any]]
 PIXELS = ("airstriker_pixels", "--ticks", 400)
@@ -292,7 +293,7 @@ def test_ctrl_c_ends_the_run_after_the_tick_with_its_summary(tmp_path: Path) -> 
     ) as process:
         episodes = _wait_for_an_episode(process, tmp_path)
         os.kill(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=TIMEOUT)
     assert process.returncode == 130, err
     result = json.loads(out)
     assert len(result["episodes"]) >= episodes
@@ -324,7 +325,7 @@ def test_reading_a_workflow_imports_no_emulator_and_no_torch(tmp_path: Path) -> 
         "    assert not loaded, (arguments, loaded)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=TIMEOUT
     )
     assert done.returncode == 0, done.stderr
 

@@ -14,6 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from tests.support.timeouts import TIMEOUT
+
 RUN = [sys.executable, "-m", "server", "run", "airstriker_random", "--episodes", "100000"]
 
 
@@ -26,7 +28,7 @@ def test_a_run_whose_terminal_is_closed_is_summed_up(tmp_path: Path) -> None:
         _await(run, lambda: _drained(master) and _episodes(tmp_path))
         os.close(slave)
         os.close(master)
-        assert run.wait(60) == 130
+        assert run.wait(TIMEOUT) == 130
     summary = _summary(tmp_path)
     assert summary["state"] == "stopped"
     assert "error" not in summary
@@ -40,7 +42,7 @@ def test_a_run_under_nohup_goes_on_when_its_terminal_is_closed(tmp_path: Path) -
         run.send_signal(signal.SIGHUP)
         _await(run, lambda: len(_episodes(tmp_path)) > before + 1)
         run.send_signal(signal.SIGTERM)
-        assert run.wait(60) == 130
+        assert run.wait(TIMEOUT) == 130
 
 
 def test_who_leans_on_ctrl_c_gets_a_summary_and_no_traceback(tmp_path: Path) -> None:
@@ -106,7 +108,7 @@ def _summary(folder: Path) -> dict[str, Any]:
 
 
 def _await(run: subprocess.Popen[str], holds: Callable[[], object]) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + TIMEOUT
     while not holds():
         assert run.poll() is None, "the run ended by itself"
         assert time.monotonic() < end, "it did not happen"

@@ -14,6 +14,7 @@ import pytest
 
 from minibrains.torch_node import restore_threads
 from server.cli import main
+from tests.support.timeouts import TIMEOUT
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 """The type of the fixtures `minibrains` and `minibrains_process`."""
@@ -54,7 +55,7 @@ def run_in_new_process(
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=TIMEOUT,
     )
 
 

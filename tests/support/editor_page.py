@@ -7,11 +7,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from playwright.sync_api import Browser, Dialog, Locator, Page, expect
 
+from tests.support.timeouts import TIMEOUT
+
 Point = tuple[float, float]
+THEMES: Final = ("dark", "light")
 _PARTS = "const { editor, session } = globalThis.minibrains ?? {};"
 
 
@@ -27,7 +30,7 @@ class EditorPage:
             "console",
             lambda message: self.troubles.append(message.text) if message.type == "error" else None,
         )
-        page.set_default_timeout(60_000)
+        page.set_default_timeout(1000 * TIMEOUT)
         page.on("dialog", self._refuse)
 
     def _refuse(self, dialog: Dialog) -> None:
@@ -59,7 +62,7 @@ class EditorPage:
         self.until("globalThis.minibrains?.session.connected")
         return self
 
-    def until(self, condition: str, seconds: float = 60) -> None:
+    def until(self, condition: str, seconds: float = TIMEOUT) -> None:
         """Wait until an expression is true.
 
         (Playwright's own way evaluates in the page, which its policy forbids.)
@@ -83,6 +86,14 @@ class EditorPage:
         """Take a picture of the page for the documentation, if a folder is given for these."""
         if folder is not None:
             self.page.screenshot(path=folder / f"{name}.png")
+
+    def in_each_theme(self) -> Iterator[str]:
+        """Show the page in the colours of each theme, and yield the theme's name."""
+        for theme in THEMES:
+            self.page.emulate_media(color_scheme=theme)
+            self.until(f"document.documentElement.dataset.theme === '{theme}'")
+            self.until("!document.getAnimations().some((each) => each instanceof CSSTransition)")
+            yield theme
 
     def ask(self, expression: str) -> Any:
         """Ask the page's own state; `editor` and `session` are at hand."""
@@ -150,9 +161,9 @@ class EditorPage:
 
         On a busy machine the two clicks of a double click may come too far apart.
         """
-        end = time.monotonic() + 60
+        end = time.monotonic() + TIMEOUT
         while not worked():
-            assert time.monotonic() < end, "clicked for a minute, and nothing came of it"
+            assert time.monotonic() < end, "clicked again and again, and nothing came of it"
             click()
             soon = time.monotonic() + 2
             while not worked() and time.monotonic() < soon:

@@ -18,11 +18,11 @@ from typing import Any, TypeVar
 import aiohttp
 import numpy as np
 
+from tests.support.timeouts import TIMEOUT
+
 T = TypeVar("T")
 Json = dict[str, Any]
 PACK = Path(__file__).with_name("service_nodes.py")
-TIMEOUT = 60.0
-"""Seconds after which a test that waits has failed: long, because other tests may have the CPU."""
 
 
 def film(

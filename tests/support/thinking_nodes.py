@@ -18,6 +18,7 @@ import numpy as np
 from minibrains import Episode, Host, Node, Number, Register, Socket, Variables, widget
 from minibrains.errors import BrainError, MinibrainsError
 from minibrains.savings import tell_saving
+from tests.support.timeouts import TIMEOUT
 
 Thing = Annotated[object, Socket("thing")]
 Anything = Annotated[object, Socket("number")] | Thing
@@ -68,7 +69,7 @@ class Slow(Node):
         if number == self.dies:
             os.kill(os.getpid(), signal.SIGKILL)
         if number == self.sleeps:
-            gates.get(self.gate, threading.Event()).wait(60)
+            gates.get(self.gate, threading.Event()).wait(TIMEOUT)
         return Counted(number + self.add, self.runs)
 
     def report(self) -> Mapping[str, Any]:
@@ -150,7 +151,7 @@ class Stateless(Node, background="thread", fallback=-1):
 
     def tick(self, number: Number) -> Number:
         if number == self.sleeps:
-            gates[self.gate].wait(60)
+            gates[self.gate].wait(TIMEOUT)
         return number
 
 

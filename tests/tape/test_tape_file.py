@@ -20,6 +20,7 @@ from minibrains.errors import RunError
 from minibrains.tape.tape import Event
 from minibrains.tape.tape_file import TapeReader, TapeWriter
 from tests.support.paths import ROOT
+from tests.support.timeouts import TIMEOUT
 
 RECORDS = [b"", b"one", b"two" * 20, b"\0" * 9, b"one", b"last"]
 START, HEAD = 8, 8
@@ -232,7 +233,7 @@ def test_a_full_disk_leaves_whole_records(tmp_path: Path) -> None:
     """
     path = tmp_path / "tape"
     with _python(FILLS_ITS_LIMIT, path) as child:
-        out, err = child.communicate(timeout=60)
+        out, err = child.communicate(timeout=TIMEOUT)
     assert child.returncode == 0, err
     sentence, state, *again = out.splitlines()
     assert sentence.startswith(

@@ -10,15 +10,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.support.editor_page import EditorPage, new_tab
 from tests.support.paths import ROOT
+from tests.support.timeouts import TIMEOUT
 
-expect.set_options(timeout=60_000)  # a busy machine is no fault
+expect.set_options(timeout=1000 * TIMEOUT)
 
 
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
@@ -71,7 +71,7 @@ def address(data: Path) -> Iterator[str]:
         yield json.loads(server.stdout.readline())["address"]
     finally:
         server.send_signal(signal.SIGINT)
-        server.communicate(timeout=30)
+        server.communicate(timeout=TIMEOUT)
 
 
 @pytest.fixture(scope="module")
@@ -82,18 +82,12 @@ def tab(browser: Browser) -> Iterator[EditorPage]:
 
 
 @pytest.fixture
-def theme() -> Literal["dark", "light"]:
-    """The colours that the computer asks for; a test that is parametrized replaces this."""
-    return "light"
-
-
-@pytest.fixture
-def page(tab: EditorPage, address: str, theme: Literal["dark", "light"]) -> Iterator[EditorPage]:
+def page(tab: EditorPage, address: str) -> Iterator[EditorPage]:
     """The editor as somebody sees it who opens it for the first time.
 
     A test that opens a second tab or closes this one takes `editor` instead.
     """
     tab.forget(address)
-    tab.page.emulate_media(color_scheme=theme)
+    tab.page.emulate_media(color_scheme="light")
     yield tab.open(address)
     assert tab.troubles == []

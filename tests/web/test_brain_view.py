@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 
 from minibrains.brain_file import read_header
@@ -14,9 +13,8 @@ from tests.support.contrast import least_contrast
 from tests.support.editor_page import EditorPage
 
 
-@pytest.mark.parametrize("theme", ["dark", "light"])
 def test_a_brain_is_looked_into_with_the_keyboard_alone(
-    page: EditorPage, theme: str, screenshots: Path | None
+    page: EditorPage, screenshots: Path | None
 ) -> None:
     page.start_with("sf2_pixels")
     page.select("head")
@@ -32,9 +30,9 @@ def test_a_brain_is_looked_into_with_the_keyboard_alone(
     row.scroll_into_view_if_needed()
     expect(row.locator(".bars i")).to_have_count(32)
     expect(row).to_contain_text("mean")
-    assert least_contrast(page.page, "dialog") >= 4.5
-    if screenshots is not None:
-        page.page.screenshot(path=screenshots / f"editor-brain-{theme}-1280x800.png")
+    for theme in page.in_each_theme():
+        page.screenshot(screenshots, f"editor-brain-{theme}-1280x800")
+        assert least_contrast(page.page, "dialog") >= 4.5
     parent = dialog.get_by_role("button", name="fighter_colors/duel.safetensors")
     parent.press("Enter")
     expect(dialog).to_contain_text("fighter_colors, version 1")

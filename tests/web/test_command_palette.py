@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.support.contrast import least_contrast
@@ -17,9 +16,8 @@ def find(page: EditorPage, text: str) -> None:
     page.page.keyboard.type(text)
 
 
-@pytest.mark.parametrize("theme", ["dark", "light"])
 def test_a_game_is_played_paused_and_kept_by_the_names_of_commands(
-    page: EditorPage, theme: str, screenshots: Path | None
+    page: EditorPage, screenshots: Path | None
 ) -> None:
     page.start_with("airstriker")
     find(page, "run")
@@ -27,8 +25,9 @@ def test_a_game_is_played_paused_and_kept_by_the_names_of_commands(
     page.page.keyboard.press("Enter")
     page.frames("console", at_least=20)
     page.press("Control+k")
-    page.screenshot(screenshots, f"editor-commands-{theme}-1280x800")
-    assert least_contrast(page.page, ".palette") >= 4.5
+    for theme in page.in_each_theme():
+        page.screenshot(screenshots, f"editor-commands-{theme}-1280x800")
+        assert least_contrast(page.page, ".palette") >= 4.5
     page.page.keyboard.type("clip")
     page.page.keyboard.press("Enter")
     expect(page.message).to_contain_text("seconds are kept as")

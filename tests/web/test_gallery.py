@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
-import pytest
 from PIL import Image
 from playwright.sync_api import Browser, expect
 
@@ -14,14 +13,13 @@ from tests.support.editor_page import editor
 from tests.support.service_fixtures import serving
 
 
-@pytest.mark.parametrize("theme", ["dark", "light"])
 def test_what_was_saved_is_shown_with_its_game_and_opened_with_the_keyboard(
-    browser: Browser, tmp_path: Path, theme: str, screenshots: Path | None
+    browser: Browser, tmp_path: Path, screenshots: Path | None
 ) -> None:
     data = tmp_path / "data"
     with (
         serving(data) as server,
-        editor(browser, server.address, color_scheme=theme) as page,
+        editor(browser, server.address) as page,
     ):
         page.start_with("hello")
         page.save_as("no game")
@@ -39,8 +37,9 @@ def test_what_was_saved_is_shown_with_its_game_and_opened_with_the_keyboard(
         expect(yours).to_have_count(2)
         page.until("document.querySelector('[data-saved^=sweeps] img').naturalWidth === 320")
         expect(yours.last.locator("canvas.map")).to_be_visible()
-        page.screenshot(screenshots, f"editor-yours-{theme}-1280x800")
-        assert least_contrast(page.page, ".gallery") >= 4.5
+        for theme in page.in_each_theme():
+            page.screenshot(screenshots, f"editor-yours-{theme}-1280x800")
+            assert least_contrast(page.page, ".gallery") >= 4.5
         picture = (data / "workflows" / "sweeps.png").read_bytes()
         assert len(Image.open(io.BytesIO(picture)).convert("RGB").getcolors() or []) > 4
         page.page.keyboard.press("Tab")  # Close

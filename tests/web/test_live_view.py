@@ -9,7 +9,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.support.contrast import least_contrast
@@ -17,9 +16,8 @@ from tests.support.editor_page import EditorPage
 from tests.support.paths import ROOT
 
 
-@pytest.mark.parametrize("theme", ["dark", "light"])
 def test_budgets_name_the_slowest_node_and_show_what_is_held(
-    page: EditorPage, theme: str, screenshots: Path | None
+    page: EditorPage, screenshots: Path | None
 ) -> None:
     page.start_with("sf2_realtime")
     page.run()
@@ -29,8 +27,9 @@ def test_budgets_name_the_slowest_node_and_show_what_is_held(
     )
     page.until("session.run.budget.nodes.get('strategist').thought.includes(true)")
     page.until("session.run.budget.nodes.get('strategist').us.length === 60")
-    page.screenshot(screenshots, f"editor-budgets-{theme}-1280x800")
-    assert least_contrast(page.page, "#budget") >= 4.5
+    for theme in page.in_each_theme():
+        page.screenshot(screenshots, f"editor-budgets-{theme}-1280x800")
+        assert least_contrast(page.page, "#budget") >= 4.5
     page.press("p")
     expect(page.status).to_contain_text("Paused")
     slowest = page.ask("session.run.budget.slowest.node")
@@ -102,9 +101,8 @@ def test_a_value_is_red_once_its_node_no_longer_runs(page: EditorPage) -> None:
     page.page.get_by_role("button", name="Stop").click()
 
 
-@pytest.mark.parametrize("theme", ["dark", "light"])
 def test_previews_show_numbers_pads_texts_and_probabilities(
-    page: EditorPage, theme: str, screenshots: Path | None
+    page: EditorPage, screenshots: Path | None
 ) -> None:
     page.start_with("airstriker_pixels")
     workflow = page.workflow
@@ -127,8 +125,9 @@ def test_previews_show_numbers_pads_texts_and_probabilities(
     page.until("session.run.tick > 200")
     page.press("p")
     expect(page.status).to_contain_text("Paused")
-    page.screenshot(screenshots, f"editor-previews-{theme}-1280x800")
-    assert least_contrast(page.page, "#screens") >= 4.5
+    for theme in page.in_each_theme():
+        page.screenshot(screenshots, f"editor-previews-{theme}-1280x800")
+        assert least_contrast(page.page, "#screens") >= 4.5
     assert page.page.locator("[data-node=course].lit").count() == 0
     narrow = views["course"].bounding_box()
     assert narrow

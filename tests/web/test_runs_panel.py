@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.support.contrast import least_contrast
@@ -27,17 +26,10 @@ def play(page: EditorPage, ticks: int) -> str:
     return run
 
 
-@pytest.mark.parametrize("theme", ["dark", "light"])
 def test_runs_are_told_apart_found_and_opened(
-    browser: Browser,
-    tmp_path: Path,
-    theme: str,
-    screenshots: Path | None,
+    browser: Browser, tmp_path: Path, screenshots: Path | None
 ) -> None:
-    with (
-        serving(tmp_path / "data") as server,
-        editor(browser, server.address, color_scheme=theme) as page,
-    ):
+    with serving(tmp_path / "data") as server, editor(browser, server.address) as page:
         page.start_with("airstriker_pixels")
         page.page.locator('[data-tab="runs"]').click()
         first = play(page, 90)
@@ -56,9 +48,9 @@ def test_runs_are_told_apart_found_and_opened(
         expect(page.page.get_by_text("No run of this name.")).to_be_visible()
         search.fill("PIXELS done")
         expect(row).to_be_visible()
-        if screenshots is not None:
-            page.page.screenshot(path=screenshots / f"editor-runs-{theme}-1280x800.png")
-        assert least_contrast(page.page, "#panel") >= 4.5
+        for theme in page.in_each_theme():
+            page.screenshot(screenshots, f"editor-runs-{theme}-1280x800")
+            assert least_contrast(page.page, "#panel") >= 4.5
         # its results and files, with the keyboard alone
         row.focus()
         page.page.keyboard.press("Tab")
@@ -73,9 +65,9 @@ def test_runs_are_told_apart_found_and_opened(
             link.press("Enter")
         expect(opened.value.locator("body")).to_contain_text('"minibrains": 1')
         opened.value.close()
-        if screenshots is not None:
-            page.page.screenshot(path=screenshots / f"run-{theme}.png")
-        assert least_contrast(page.page, "dialog") >= 4.5
+        for theme in page.in_each_theme():
+            page.screenshot(screenshots, f"run-{theme}")
+            assert least_contrast(page.page, "dialog") >= 4.5
         dialog.get_by_role("button", name="Open its workflow").press("Enter")
         page.page.get_by_role("button", name="Discard").press("Enter")
         page.until("editor.workflow.run.ticks === 90")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,8 @@ def value_of(page: EditorPage, socket: str) -> Locator:
     return page.page.locator(f'#values [data-value="{socket}"]')
 
 
-@pytest.mark.parametrize("theme", ["dark", "light"])
 def test_what_the_strategist_is_asked_and_answers_is_read_in_full(
-    page: EditorPage, theme: str, screenshots: Path | None
+    page: EditorPage, screenshots: Path | None
 ) -> None:
     page.start_with("sf2_ram_text")
     page.select("strategist")
@@ -26,6 +26,7 @@ def test_what_the_strategist_is_asked_and_answers_is_read_in_full(
     expect(value_of(page, "inputs.prompt")).to_have_text("Nothing was delivered yet.")
     page.run()
     expect(value_of(page, "outputs.text")).not_to_have_text("Nothing was delivered yet.")
+    expect_thinking_times(page)
     shares = value_of(page, "outputs.probabilities").locator("li")
     expect(shares.first).to_contain_text("%")
     picture = page.page.locator("#values canvas")
@@ -44,14 +45,29 @@ def test_what_the_strategist_is_asked_and_answers_is_read_in_full(
     assert (box["width"], box["height"]) == (128, 96)
     # frozen, once the last picture has come
     page.page.wait_for_timeout(1000)
-    page.screenshot(screenshots, f"editor-values-{theme}-1280x800")
     shown = page.page.locator("#values").inner_text()
     page.page.wait_for_timeout(500)
     assert page.page.locator("#values").inner_text() == shown
-    assert least_contrast(page.page, "#values") >= 4.5
+    for theme in page.in_each_theme():
+        page.screenshot(screenshots, f"editor-values-{theme}-1280x800")
+        assert least_contrast(page.page, "#values") >= 4.5
     page.page.get_by_role("button", name="Stop").click()
     expect(page.page.locator("#values header")).to_contain_text("The run is over")
     expect(value_of(page, "outputs.text")).to_have_text(best.inner_text())
+    page.select("console")
+    expect(page.page.locator("#inspector .bars")).to_have_count(0)
+
+
+def expect_thinking_times(page: EditorPage) -> None:
+    """Expect a histogram of how long the model thought beside the settings of its node."""
+    bars = page.page.locator("#inspector .bars")
+    told = re.compile(
+        r"^\d+ thoughts?: half took less than [\d.]+ ms, 95 % less than [\d.]+ ms, "
+        r"all less than [\d.]+ ms$"
+    )
+    expect(bars).to_have_attribute("aria-label", told)
+    title = re.compile(r"^[\d.]+ ms to [\d.]+ ms: \d+$")
+    expect(bars.locator("i").first).to_have_attribute("title", title)
 
 
 def test_numbers_flags_and_logits_of_a_network(page: EditorPage, screenshots: Path | None) -> None:
