@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from minibrains.loading import BrainRef
     from minibrains.node import Node, Register
     from minibrains.run.episode import EpisodeResult
+    from minibrains.run.fork import ForkPoint
+    from minibrains.run.rewind import Mark, Rewind
     from minibrains.run.run import Run
     from minibrains.run.spec import RunSpec
     from minibrains.sockets import (
@@ -57,10 +59,10 @@ __version__ = "0.1.0"
 __all__ = [
     "ABSENT", "Absent", "Action", "Brain", "BrainError", "BrainRef", "Budget", "ColorFrame",
     "Console", "ConsoleOutput", "DataError", "Episode", "EpisodeResult", "EpisodeStart", "Flag",
-    "Frame", "Frames", "GameError", "Hook", "Host", "Lazy", "Logits", "MinibrainsError", "Node",
-    "NodeProgress", "Number", "On", "Pad", "Progress", "Register", "Run", "RunSpec", "Sample",
-    "Situation", "Socket", "Text", "TorchNode", "Variables", "WorkflowEnv", "WorkflowInfo",
-    "setting", "tensor", "widget",
+    "ForkPoint", "Frame", "Frames", "GameError", "Hook", "Host", "Lazy", "Logits", "Mark",
+    "MinibrainsError", "Node", "NodeProgress", "Number", "On", "Pad", "Progress", "Register",
+    "Rewind", "Run", "RunSpec", "Sample", "Situation", "Socket", "Text", "TorchNode", "Variables",
+    "WorkflowEnv", "WorkflowInfo", "setting", "tensor", "widget",
 ]  # fmt: skip
 
 _NAMES = {
@@ -73,6 +75,8 @@ _NAMES = {
     "minibrains.loading": ("BrainRef",),
     "minibrains.node": ("Node", "Register"),
     "minibrains.run.episode": ("EpisodeResult",),
+    "minibrains.run.fork": ("ForkPoint",),
+    "minibrains.run.rewind": ("Mark", "Rewind"),
     "minibrains.run.run": ("Run",),
     "minibrains.run.spec": ("RunSpec",),
     "minibrains.sockets": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import os
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -11,6 +12,7 @@ from minibrains.console import Console
 from minibrains.engine.peek import is_kept, peek
 from minibrains.errors import MinibrainsError, RunError
 from minibrains.graph.breakpoint import Breakpoint
+from minibrains.graph.catalog import node_types
 from minibrains.graph.registry import Registry
 from minibrains.run.digest import digest_of
 from minibrains.run.fork import ForkPoint
@@ -19,12 +21,13 @@ from minibrains.run.replay import (
     come_to,
     compare,
     decimation_at,
+    find_tape,
     recorded_spec,
     verify_brains,
 )
 from minibrains.run.run import Run
 from minibrains.tape import snapshot
-from minibrains.tape.recording import TapePlayer, modules
+from minibrains.tape.recording import FILE, TapePlayer, modules, read_events
 from minibrains.tape.tape import Event
 
 MarkKind = Literal["episode", "reward", "edit", "exception", "decision", "found"]
@@ -112,6 +115,23 @@ class Rewind:
         self._keyframes: list[_Keyframe] = []
         self._size = 0
         self._spacing = _SPACING
+
+    @classmethod
+    def of(
+        cls, run: str | os.PathLike[str], packs: Collection[str | os.PathLike[str]] = ()
+    ) -> Rewind:
+        """Prepare the run of a run folder, or of the tape in it.
+
+        Args:
+            run: The folder, or the tape.
+            packs: Python files with nodes that the run used.
+
+        Raises:
+            MinibrainsError: There is no tape, or its workflow can no longer be opened.
+        """
+        registry, _ = node_types(True, map(Path, packs))
+        events, _ = read_events(find_tape(Path(run), FILE))
+        return cls(events, registry)
 
     def __enter__(self) -> Rewind:
         self.run.open()

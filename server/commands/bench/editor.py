@@ -5,6 +5,7 @@ and the speed of the editor in Chromium.
 from __future__ import annotations
 
 import json
+import random
 import time
 from math import ceil
 from pathlib import Path
@@ -33,6 +34,12 @@ _TURN_S: Final = 60.0
 _OPENS: Final = 5
 _CLICKS: Final = 15
 _PAN_S: Final = 5.0
+TIMELINE: Final = 600
+"""Number of ticks of the recorded run that is rewound."""
+_SCRUBS: Final = 60
+_FORKS: Final = 15
+_REST_MS: Final = 200
+"""Milliseconds between two measurements on the timeline."""
 _LOADS: Final = Path(__file__).with_name("loads.py")
 
 
@@ -53,6 +60,7 @@ def run(seconds: float) -> dict[str, Any]:
         server.save("duel", _duel())
         server.save("thousand", _thousand())
         server.save("hundred", _hundred())
+        server.save("striker", _striker())
         server.summary(server.start(_duel(), clock="fast", episodes=1, ticks=60))  # a warm worker
         turns = _take_turns(browser, server, seconds)
         with tab(browser, server.address) as page:
@@ -61,6 +69,8 @@ def run(seconds: float) -> dict[str, Any]:
             clicks = _clicks(page)
         with tab(browser, server.address) as page:
             painting, wired = _paint_values(page)
+        with tab(browser, server.address) as page:
+            scrubs, forks = _timeline(page, server)
         loads = _loads(server)
     with_page, without = _missed_percent(turns, True), _missed_percent(turns, False)
     rates: list[float] = []
@@ -78,6 +88,10 @@ def run(seconds: float) -> dict[str, Any]:
         (f"values on {wired} wires of {WIRED} nodes, ms a frame", round(painting, 3), "<= 1"),
         ("from Run to the first tick, ms, median", round(median(clicks), 1), "<= 300"),
         ("from Run to the first tick, ms, longest", round(max(clicks), 1), ""),
+        ("from a drag of the timeline to the picture, ms, median", round(median(scrubs), 1), ""),
+        ("from a drag of the timeline to the picture, ms, longest", round(max(scrubs), 1), "<= 50"),
+        ("from Run from here to the next tick, ms, median", round(median(forks), 1), "<= 300"),
+        ("from Run from here to the next tick, ms, longest", round(max(forks), 1), ""),
         ("models made by a first run", loads[0], ""),
         ("models made by a second run", loads[1], "0"),
     ]
@@ -146,6 +160,13 @@ def _hundred() -> dict[str, Any]:
     return {
         "minibrains": 1, "title": "A hundred nodes", "run": run, "nodes": nodes, "layout": layout
     }  # fmt: skip
+
+
+def _striker() -> dict[str, Any]:
+    """Return a workflow of Airstriker, in which every picture is another one."""
+    workflow: dict[str, Any] = json.loads(find_workflow("airstriker_pixels").read_text())
+    workflow["run"] = {"episodes": 1, "ticks": TIMELINE}
+    return workflow
 
 
 # -- the cost of a page for a run ------------------------------------------------------------------
@@ -312,6 +333,68 @@ def _clicks(page: Tab) -> list[float]:
         page.page.locator("button.stop").click()
         page.until("session.run.state === 'stopped'")
     return taken
+
+
+def _timeline(page: Tab, server: Server) -> tuple[list[float], list[float]]:
+    """Return the milliseconds from each move of the timeline until the page shows the picture of
+    that tick, and from each fork until the page knows of its first tick of its own.
+    """
+    played = server.start(_striker(), record=True, clock="fast")
+    server.summary(played)
+    page.open("striker")
+    page.show_files(False)
+    page.measure("await session.rewind(values[0]);", played)
+    page.until("document.querySelector('#timeline output').textContent.startsWith('Tick ')")
+    page.until("document.querySelector('.screen[data-node=console].lit')")
+    dice = random.Random(1)
+    scrubs = [_scrub(page, dice.randrange(TIMELINE)) for _ in range(_SCRUBS)]
+    forks = [_fork(page, server, dice.randrange(TIMELINE - 100)) for _ in range(_FORKS)]
+    return scrubs, forks
+
+
+def _scrub(page: Tab, tick: int) -> float:
+    """Move the slider of the timeline; return the milliseconds until the picture has changed."""
+    taken = page.measure(
+        """const [tick] = values, slider = document.querySelector("#timeline input");
+        const screen = document.querySelector(".screen[data-node=console]");
+        const canvas = new OffscreenCanvas(screen.width, screen.height);
+        const context = canvas.getContext("2d", { willReadFrequently: true });
+        const shown = () => {
+            context.drawImage(screen, 0, 0);
+            let hash = 0;
+            const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
+            for (const byte of data) hash = (31 * hash + byte) | 0;
+            return hash;
+        };
+        const before = shown(), begun = performance.now();
+        slider.value = tick;
+        slider.dispatchEvent(new Event("input"));
+        while (session.run.ticks !== tick) await new Promise((go) => setTimeout(go));
+        while (shown() === before) await frame();
+        return performance.now() - begun;""",
+        tick,
+    )
+    page.page.wait_for_timeout(_REST_MS)
+    return float(taken)
+
+
+def _fork(page: Tab, server: Server, tick: int) -> float:
+    """Fork the run that is shown; return the milliseconds until the page knows of a tick."""
+    _scrub(page, tick)
+    taken = page.measure(
+        """const begun = performance.now(), { ticks } = session.run;
+        void session.fork();
+        const other = () => session.beside?.run;
+        const isUnderway = () => other() && (other().ticks > ticks || other().rewinds !== null);
+        while (!isUnderway()) await new Promise((go) => setTimeout(go));
+        return performance.now() - begun;"""
+    )
+    page.until("session.beside.timeline")
+    page.ask("session.closeBeside()")
+    end = time.monotonic() + _REST_MS
+    while len(server.ask("queue")["queue_running"]) > 1 and time.monotonic() < end:
+        page.page.wait_for_timeout(_REST_MS)
+    return float(taken)
 
 
 def _paint_values(page: Tab) -> tuple[float, int]:

@@ -54,7 +54,8 @@ def chromium() -> Iterator[Browser]:
 
 
 class Server:
-    """A server with one worker, so that every run after the first has a warm one."""
+    """A server that starts a second worker only for forks, so that every run after the first has a
+    warm one."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -80,9 +81,9 @@ class Server:
         """Save a workflow under a name."""
         self.ask(f"userdata/{quote(f'workflows/{name}.json', safe='')}", workflow)
 
-    def start(self, workflow: Mapping[str, Any], **settings: Any) -> str:
+    def start(self, workflow: Mapping[str, Any], record: bool = False, **settings: Any) -> str:
         """Request a run; return its id."""
-        extra = {"settings": {**workflow.get("run", {}), **settings}}
+        extra = {"settings": {**workflow.get("run", {}), **settings}, "record": record}
         return str(self.ask("prompt", {"prompt": workflow, "extra_data": extra})["prompt_id"])
 
     def stop(self, run: str) -> None:
@@ -109,7 +110,7 @@ class Server:
 @contextmanager
 def serving(data: Path, pack: Path) -> Iterator[Server]:
     """Start a server on a free port, with the nodes of one more file."""
-    command = [sys.executable, "-m", "server", "serve", "--port", "0", "--json", "--parallel", "1"]
+    command = [sys.executable, "-m", "server", "serve", "--port", "0", "--json", "--parallel", "2"]
     command += ["--data", str(data), "--pack", str(pack)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
