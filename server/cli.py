@@ -457,6 +457,7 @@ def parser() -> argparse.ArgumentParser:
         "train",
         "environment",
         "network",
+        "vlm",
         "start",
         "editor",
     ]
@@ -471,8 +472,7 @@ def parser() -> argparse.ArgumentParser:
         "workflow",
         metavar="WORKFLOW",
         nargs="?",
-        default="airstriker",
-        help="workflow to play, for benchmarks that play one",
+        help="workflow to play, for benchmarks that play one (default airstriker; vlm: sf2)",
     )
     bench.add_argument(
         "--seconds",
