@@ -486,6 +486,7 @@ def parser() -> argparse.ArgumentParser:
         "train",
         "environment",
         "network",
+        "vlm",
         "start",
         "editor",
     ]
@@ -500,8 +501,7 @@ def parser() -> argparse.ArgumentParser:
         "workflow",
         metavar="WORKFLOW",
         nargs="?",
-        default="airstriker",
-        help="workflow to play, for benchmarks that play one",
+        help="workflow to play, for benchmarks that play one (default airstriker; vlm: sf2)",
     )
     bench.add_argument(
         "--seconds",

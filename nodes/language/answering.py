@@ -140,8 +140,9 @@ class LocalModel:
                 text = self._plain.tokenizer.decode(tokens, skip_special_tokens=True)
                 answers.append(Answer(text, length, ABSENT, ABSENT))
             return answers
-        shares = self._plain.shares_of_each(model, inputs, self._tokens).tolist()
-        for found, length in zip(shares, lengths, strict=True):
+        logits = self._plain.logits_of_each(model, inputs)
+        shares = logits[:, self._tokens].float().softmax(1)
+        for found, length in zip(shares.tolist(), lengths, strict=True):
             answers.append(self._chosen(found, length))
         return answers
 

@@ -121,22 +121,20 @@ class Pretrained:
         """
         return self.next_logits(model, inputs)[answers].float().softmax(0)
 
-    def shares_of_each(
-        self, model: Any, questions: Sequence[Mapping[str, torch.Tensor]], answers: torch.Tensor
+    def logits_of_each(
+        self, model: Any, questions: Sequence[Mapping[str, torch.Tensor]]
     ) -> torch.Tensor:
-        """Return the probability of each answer to each question, f32 [questions, answers].
+        """Return the logits of the next token after each question, f32 [questions, vocabulary].
 
         Args:
             model: This model, perhaps with adapters merged into it.
             questions: Results of `read`, whose pictures are of one size.
-            answers: int64 [answers], the token of each answer.
         """
         if len(questions) == 1:
-            return self.shares(model, questions[0], answers)[None]
+            return self.next_logits(model, questions[0])[None]
         together = self.joined(questions)
-        logits = model(**together, use_cache=False, logits_to_keep=1).logits[:, -1]
-        shares: torch.Tensor = logits[:, answers].float().softmax(1)
-        return shares
+        logits: torch.Tensor = model(**together, use_cache=False, logits_to_keep=1).logits
+        return logits[:, -1]
 
     def token(self, answer: str) -> int:
         """Return the token of an answer.

@@ -40,7 +40,6 @@ REFUSED: Final = {
     "kernel_config": KERNEL,
     "use_kernels": KERNEL,
     "compile_config": KERNEL,
-    "quantization_config": KERNEL,
     "audio_tokenizer": ANOTHER,
     "configuration_files": ANOTHER,
     "gguf_file": ANOTHER,
@@ -52,6 +51,13 @@ LANGUAGE_LAYERS: Final = (
     r"^(?!.*(visual|vision)).*\.(q_proj|k_proj|v_proj|o_proj|gate_proj|up_proj|down_proj)$"
 )
 """The seven projections of each layer of a language model, and nothing of what sees, for PEFT."""
+QUANTIZED: Final = "quantization_config"
+"""The key of a model whose weights are stored in 4 or 8 bits."""
+UNLOADABLE: Final = {
+    "smolvlm": "SmolVLM2, whose processor needs the packages torchvision and num2words, which are "
+    "not used here; take a SmolVLM of the first version (idefics3)",
+}
+"""`model_type` of families that cannot be loaded -> the reason, and what to do."""
 _LABELS: Final = 2
 """The number of labels that transformers assumes by default; a model that answers in words has no
 tensors for them."""
@@ -173,8 +179,21 @@ def check_files(where: str, files: Mapping[str, str], tensors: Mapping[str, Tens
     before any of it is loaded.
 
     Raises:
-        BrainError: Files are missing, or refer to code or to another model; the model is of no
-            known family, or its configuration claims sizes that its tensors do not have.
+        BrainError: As `check_texts`; or the configuration claims sizes that the tensors do not
+            have.
+    """
+    family = check_texts(where, files)
+    config = _object(f"{where}: {CONFIG}", files[CONFIG])
+    _check_sizes(f"{where}: {CONFIG}", config, family, tensors)
+    return family
+
+
+def check_texts(where: str, files: Mapping[str, str]) -> Family:
+    """Return the family of a model, after checking its text files.
+
+    Raises:
+        BrainError: Files are missing, or refer to code or to another model; its weights are
+            quantised; or it is of no known family.
     """
     for name in files:
         if name not in FILES:
@@ -191,19 +210,27 @@ def check_files(where: str, files: Mapping[str, str], tensors: Mapping[str, Tens
     }
     for name, config in configs.items():
         for key in _keys(config):
+            if key == QUANTIZED:
+                raise BrainError(
+                    f"{where}: its weights are quantised ({QUANTIZED} in {name}), and cannot be "
+                    "loaded here; take the model as its authors trained it, in bf16, or ask this "
+                    "one on a server, with RemoteVLM"
+                )
             if key in REFUSED:
                 raise BrainError(
                     f"{where}: {name} asks for {REFUSED[key]} ({key}), which is not allowed. "
                     "Remove the key"
                 )
-    config = configs[CONFIG]
-    kind = config.get("model_type")
+    kind = configs[CONFIG].get("model_type")
+    if isinstance(kind, str) and kind in UNLOADABLE:
+        raise BrainError(
+            f"{where}: this is a {UNLOADABLE[kind]}, or ask it on a server, with RemoteVLM"
+        )
     if not isinstance(kind, str) or kind not in FAMILIES:
         raise BrainError(
             f"{where}: a model of type {short(kind)} cannot be loaded yet; "
             f"expected {', '.join(FAMILIES)}"
         )
-    _check_sizes(f"{where}: {CONFIG}", config, FAMILIES[kind], tensors)
     return FAMILIES[kind]
 
 

@@ -24,7 +24,7 @@ from minibrains.process.trial import try_out
 from minibrains.tensors import as_array
 from nodes.language.asking import Pretrained, TextModel
 from nodes.language.chat_template import Frame, find_frame
-from nodes.language.model_files import CONFIG, FAMILIES, FILES, Family, check_files
+from nodes.language.model_files import CONFIG, FAMILIES, FILES, Family, check_files, check_texts
 from nodes.language.placement import BYTES, Placement, place
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ class VLMBrain(Brain):
         cls, where: str, config: Mapping[str, Any], tensors: Mapping[str, TensorInfo]
     ) -> Mapping[str, int]:
         """Check neither names nor shapes: transformers does that when the model is loaded."""
+        check_texts(where, config["files"])  # whose sentences say more about quantised tensors
         for name, info in tensors.items():
             if info.dtype not in FLOATS:
                 raise BrainError(
@@ -109,6 +110,7 @@ class VLMBrain(Brain):
         for name in FILES:
             if (folder / name).is_file():
                 files[name] = (folder / name).read_text("utf-8")
+        check_texts(str(folder), files)  # before a large model is read that cannot be loaded
         tensors: dict[str, np.ndarray] = {}
         for path in sorted(folder.glob("*.safetensors")):
             with safe_open(path, "pt") as weights:

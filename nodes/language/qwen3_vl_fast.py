@@ -9,7 +9,7 @@ the same questions in both ways.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -32,7 +32,7 @@ class Layout(NamedTuple):
     """
 
     seen: torch.Tensor
-    """bool [1, tokens]: True for tokens of the picture."""
+    """bool [b, tokens]: True for tokens of the picture."""
     positions: torch.Tensor
     picture: Mapping[str, torch.Tensor]
 
@@ -73,6 +73,18 @@ class FastQwen3VL(Pretrained):
         The last layer is computed for the last token only, because the answer depends on nothing
         else.
         """
+        return self._last_logits(model, inputs)[0]
+
+    def logits_of_each(
+        self, model: Any, questions: Sequence[Mapping[str, torch.Tensor]]
+    ) -> torch.Tensor:
+        first = questions[0]["input_ids"].shape
+        if any(question["input_ids"].shape != first for question in questions):
+            return super().logits_of_each(model, questions)  # which can leave out padding
+        return self._last_logits(model, self.joined(questions))
+
+    def _last_logits(self, model: Any, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """Return the logits after each of some questions of one length, f32 [b, vocabulary]."""
         kinds, grid = inputs["mm_token_type_ids"], inputs["image_grid_thw"]
         key = grid.numpy().tobytes() + kinds.numpy().tobytes()
         layout = self._layouts.get(key)
@@ -95,7 +107,7 @@ class FastQwen3VL(Pretrained):
                     hidden, layout.seen, seen.deepstack_features[number]
                 )
         understood = _last_token(last, hidden, positions)
-        logits: torch.Tensor = model.lm_head(text.norm(understood)[0, -1])
+        logits: torch.Tensor = model.lm_head(text.norm(understood)[:, -1])
         return logits
 
     def _question(
@@ -170,15 +182,15 @@ class FastQwen3VL(Pretrained):
 def _last_token(
     layer: Any, hidden: torch.Tensor, positions: tuple[torch.Tensor, torch.Tensor]
 ) -> torch.Tensor:
-    """Return a layer's output for the last token, f32 [1, 1, size].
+    """Return a layer's output for the last token, f32 [b, 1, size].
 
     The other tokens are in a cache, as if they had been read before: the layer attends to them, but
     computes no output.
 
     Args:
         layer: A decoder layer.
-        hidden: The output of the layers before it for all tokens, f32 [1, tokens, size].
-        positions: Cosines and sines of the tokens' positions, each f32 [1, tokens, size of a head].
+        hidden: The output of the layers before it for all tokens, f32 [b, tokens, size].
+        positions: Cosines and sines of the tokens' positions, each f32 [b, tokens, size of a head].
     """
     from transformers import DynamicCache
     from transformers.models.qwen3_vl.modeling_qwen3_vl import rotate_half

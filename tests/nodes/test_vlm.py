@@ -617,6 +617,14 @@ WRONG: dict[str, tuple[dict[str, str], str]] = {
         _files(**{"config.json": '{"model_type": "llama"}'}),
         r"'llama' cannot be loaded yet; expected qwen3_vl",
     ),
+    "SmolVLM2": (
+        _files(**{"config.json": '{"model_type": "smolvlm"}'}),
+        r"SmolVLM2, whose processor needs the packages torchvision and num2words, .* \(idefics3\)",
+    ),
+    "quantised": (
+        _files(**{"config.json": json.dumps({**CONFIG, "quantization_config": {"bits": 4}})}),
+        "its weights are quantised .* take the model as its authors trained it, in bf16, or ask",
+    ),
     "code": (
         _files(**{"config.json": json.dumps({**CONFIG, "auto_map": {"AutoModel": "m.M"}})}),
         "not allowed",

@@ -21,6 +21,8 @@ def main(arguments: argparse.Namespace) -> int:
             "--kill is for `bench realtime` only: it kills the process of a "
             "node while the game goes on"
         )
+    if arguments.workflow is None:
+        arguments.workflow = "sf2" if arguments.name == "vlm" else "airstriker"
     earlier = None
     if arguments.no_worse_than is not None:
         if arguments.name is None:
@@ -65,6 +67,10 @@ def main(arguments: argparse.Namespace) -> int:
         from server.commands.bench import network
 
         results["network"] = network.run(read_spec(arguments))
+    if arguments.name == "vlm":
+        from server.commands.bench import vlm
+
+        results["vlm"] = vlm.run(read_spec(arguments))
     if arguments.name == "editor":
         from server.commands.bench import editor
 
