@@ -4,32 +4,26 @@ from __future__ import annotations
 
 import threading
 import time
-import traceback
 from typing import Any
 
-from minibrains.errors import MinibrainsError, as_error, faults_of, sentence, shorten
+from minibrains.errors import MinibrainsError, as_error, faults_of, sentence
 from minibrains.graph.registry import Registry
 from minibrains.run.breakpoints import Breakpoints
 from minibrains.run.rewind import Rewind
 from minibrains.tape.recording import read_events
-from server.http.run_controller import RunController
-from server.http.run_reporter import RunReporter, Send
+from server.http.run_reporter import Send
+from server.http.session import Session, failed
 from server.http.worker_protocol import Outcome, RewindRequest, WorkerCommand
 
 
-class RewindSession:
+class RewindSession(Session):
     """One recorded run in this worker, from its request to its outcome. Pages watch it like any
     other run that is paused.
     """
 
     def __init__(self, request: RewindRequest, registry: Registry, send: Send) -> None:
-        wake = threading.Event()
-        self.controller = RunController(wake)
-        self.server_is_gone = False
+        super().__init__(request, registry, send)
         self._request = request
-        self._registry = registry
-        self._send = send
-        self._reporter = RunReporter(request, self.controller, wake, send)
         self._read = threading.Event()
         """Set once the whole tape was played, or cannot be."""
         self._timeline: dict[str, Any] = {}
@@ -47,8 +41,7 @@ class RewindSession:
         except Exception as error:
             summary = {**as_error(error), "state": "failed"}
             self._timeline = {"error": sentence(error), "faults": faults_of(error)}
-            trace = tuple(map(shorten, traceback.format_exception(error)))
-            return Outcome("failed", summary, None, trace, type(error).__name__)
+            return failed(error, summary)
         finally:
             self._read.set()
             self._reporter.close()
@@ -86,18 +79,15 @@ class RewindSession:
     def receive(self, node: str, value: Any) -> None:
         """Ignore what pages send to a node: the inputs come from the tape."""
 
-    def answer(self, command: WorkerCommand, number: int, *content: Any) -> None:
-        """Send the timeline once it is known, or change the breakpoints; refuse everything else
+    def _carry_out(self, command: WorkerCommand, *content: Any) -> dict[str, Any]:
+        """Return the timeline once it is known, or change the breakpoints; refuse everything else
         that is asked for.
         """
         if command == "timeline":
             self._read.wait()
-            answer = self._timeline
-        elif command == "breakpoints":
+            return self._timeline
+        if command == "breakpoints":
             # while the tape is read for the first time, nothing pauses
             self._read.wait()
-            answer = self.controller.break_when(*content)
-        else:
-            error = MinibrainsError("a recorded run cannot be changed; run its workflow instead")
-            answer = {"error": str(error), "faults": faults_of(error)}
-        self._send("answer", (number, answer))
+            return self.controller.break_when(*content)
+        raise MinibrainsError("a recorded run cannot be changed; run its workflow instead")
