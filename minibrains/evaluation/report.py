@@ -76,7 +76,7 @@ def figures(
         **_reward(counted),
         "measures": _measured(counted, measures or {}),
         "by_state": _by_state(counted),
-        "nodes": _borne(played),
+        "nodes": _node_failures(played),
     }
 
 
@@ -157,7 +157,7 @@ def _measured(
     return measured
 
 
-def _borne(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
+def _node_failures(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
     """Count the failures of each node in episodes that went on, with the message of the first."""
     nodes: dict[str, dict[str, Any]] = {}
     for row in rows:

@@ -117,11 +117,11 @@ class RegionPolicy(ActorCriticPolicy):
     def _build(self, lr_schedule: Callable[[float], float]) -> None:
         assert isinstance(self.action_space, spaces.Discrete)
         self.actor = self.make_network()
-        self._learning = [
-            node
-            for node in self.actor.nodes
-            if any(weights.requires_grad for weights in self.actor.network(node).parameters())
-        ]
+        self._learning: list[str] = []
+        for node in self.actor.nodes:
+            weights = self.actor.network(node).parameters()
+            if any(each.requires_grad for each in weights):
+                self._learning.append(node)
         self.critic: Critic | OwnCritic
         if self._critic:
             self.critic = OwnCritic(self.actor.reading(self._critic))

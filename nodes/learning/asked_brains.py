@@ -181,7 +181,9 @@ def questions_of(header: BrainHeader) -> list[str]:
         found = json.loads(header.metadata.get("prompts", "[]"))
     except ValueError:
         return []
-    return [str(question) for question in found] if isinstance(found, list) else []
+    if not isinstance(found, list):
+        return []
+    return [str(question) for question in found]
 
 
 def refusal(header: BrainHeader, actions: Sequence[str]) -> str:

@@ -184,10 +184,9 @@ class Calibrate(Register, category="learning", collects=True, terminal="finished
 
     def _joined(self, infos: Sequence[EpisodeInfo]) -> Presses:
         asked = [self._asked[info.key] for info in infos]
-        return Presses(
-            np.concatenate([presses.logits for presses in asked]),
-            np.concatenate([presses.held for presses in asked]),
-        )
+        logits = [presses.logits for presses in asked]
+        held = [presses.held for presses in asked]
+        return Presses(np.concatenate(logits), np.concatenate(held))
 
     def _adjusted(self, presses: Presses) -> ButtonCalibration:
         before = self._before

@@ -210,11 +210,12 @@ class LearnFighterColors(Node, category="learning", collects=True):
         for row, found in zip(share, shares, strict=True):
             for column, color in enumerate(colors):
                 row[column] = found.get(color, 0)
+        characters = [self._name(look.character) for look in looks]
         packed = np.array(colors, "<u4")
         pixels = packed.view(np.uint8).reshape(-1, 4)[:, :3]
         return FighterColors(
             looks=tuple(map(self._look_name, looks)),
-            characters=tuple(self._name(look.character) for look in looks),
+            characters=tuple(characters),
             colors=np.ascontiguousarray(pixels),
             share=share,
         )

@@ -26,15 +26,18 @@ def describe_data(name: str, read: Sequence[EpisodeLabels]) -> str:
         labelled.update(labels.actions.tolist())
         played.update(labels.played.tolist())
     first = episodes[0]
-    samples = sum(info.samples for info in episodes)
-    ticks = sum(info.ticks for info in episodes)
+    samples = ticks = by_hand = 0
     seconds = 0.0
+    outcomes: Counter[Outcome] = Counter()
+    trajectories: set[str] = set()
     for info in episodes:
+        samples += info.samples
+        ticks += info.ticks
         if info.frame_rate:
             seconds += info.ticks / info.frame_rate
-    by_hand = sum(bool(info.corrections_sha256) for info in episodes)
-    outcomes = Counter(info.outcome for info in episodes)
-    distinct = len({info.trajectory_sha256 or info.key for info in episodes})
+        outcomes[info.outcome] += 1
+        trajectories.add(info.trajectory_sha256 or info.key)
+        by_hand += bool(info.corrections_sha256)
     lines = [
         "---",
         f"pretty_name: {json.dumps(name)}",
@@ -49,7 +52,7 @@ def describe_data(name: str, read: Sequence[EpisodeLabels]) -> str:
         "",
         "| | |",
         "|---|---|",
-        f"| episodes | {len(episodes)}, {distinct} distinct |",
+        f"| episodes | {len(episodes)}, {len(trajectories)} distinct |",
         f"| samples | {samples} |",
         f"| ticks | {ticks} |",
         f"| hours of play | {seconds / 3600:.2f} |",

@@ -62,12 +62,10 @@ class SampleTable:
             self.episodes, self.ticks, self.labels, self.originals, self.seconds, self.played,
             self.actionable, self.answers,
         ) = table  # fmt: skip
-        self.shares = np.concatenate(
-            [
-                _shares(part[1], answers.get(info.key))
-                for part, info in zip(parts, self.infos, strict=True)
-            ]
-        )
+        shares: list[np.ndarray] = []
+        for part, info in zip(parts, self.infos, strict=True):
+            shares.append(_shares(part[1], answers.get(info.key)))
+        self.shares = np.concatenate(shares)
         """float32 [n], the probability of the answer; 0 where there is none."""
 
     @property
@@ -88,7 +86,9 @@ class SampleTable:
             chosen &= np.where(is_deleted, self.originals, self.labels) == wanted.label
         if wanted.episode is not None:
             keys = [info.key for info in self.infos]
-            number = keys.index(wanted.episode) if wanted.episode in keys else NONE
+            number = NONE
+            if wanted.episode in keys:
+                number = keys.index(wanted.episode)
             chosen &= self.episodes == number
         if wanted.actionable is not None:
             chosen &= (self.actionable == 1) == wanted.actionable
@@ -103,10 +103,15 @@ class SampleTable:
     def describe(self, row: int) -> dict[str, Any]:
         """Return a sample as an object of JSON; what is missing is None."""
         info = self.infos[self.episodes[row]]
-        label, answer = _present(self.labels[row]), _present(self.answers[row])
-        second, actionable = _present(self.seconds[row]), _present(self.actionable[row])
+        label, second = _present(self.labels[row]), _present(self.seconds[row])
         if second == label:
             second = None  # DataSet.correct leaves it out
+        actionable: bool | None = None
+        if self.actionable[row] != NONE:
+            actionable = bool(self.actionable[row])
+        answer, share = _present(self.answers[row]), None
+        if answer is not None:
+            share = float(self.shares[row])
         return {
             "episode": info.key,
             "tick": int(self.ticks[row]),
@@ -114,9 +119,9 @@ class SampleTable:
             "original": int(self.originals[row]),
             "second": second,
             "played": _present(self.played[row]),
-            "actionable": None if actionable is None else bool(actionable),
+            "actionable": actionable,
             "answer": answer,
-            "share": None if answer is None else float(self.shares[row]),
+            "share": share,
         }
 
     def agreement(self) -> tuple[int, int]:
@@ -132,7 +137,11 @@ class SampleTable:
         pairs = np.stack([self.labels[wrong], self.answers[wrong]], axis=1)
         found, counts = np.unique(pairs, axis=0, return_counts=True)
         order = np.argsort(-counts, kind="stable")
-        return [(int(found[i, 0]), int(found[i, 1]), int(counts[i])) for i in order]
+        confusions: list[tuple[int, int, int]] = []
+        for row in order:
+            label, answer = found[row].tolist()
+            confusions.append((label, answer, int(counts[row])))
+        return confusions
 
 
 def _columns(
@@ -143,16 +152,17 @@ def _columns(
 ) -> np.ndarray:
     """Return the columns of an episode, in the order of SampleTable's: int64 [8, n]."""
     count = len(original)
-    now = [labels[tick] for tick in original.ticks.tolist()]
-    table = np.empty((8, count), np.int64)
+    table = np.full((8, count), NONE, np.int64)
     table[0] = number
     table[1] = original.ticks
-    table[2] = [NONE if label is None else label for label in now]
+    for row, tick in enumerate(original.ticks.tolist()):
+        label = labels[tick]
+        if label is not None:
+            table[2, row] = label
     table[3] = original.actions
     table[4] = original.seconds
     table[5] = original.played
     table[6] = original.actionable
-    table[7] = NONE
     if answers is not None:
         table[7, np.searchsorted(original.ticks, answers.ticks)] = answers.actions
     return table

@@ -46,9 +46,10 @@ def append_row(path: Path, row: Mapping[str, Any]) -> None:
     if added:
         _add_columns(path, added)
         columns += added
+    cells = [row.get(name, "") for name in columns]
     file = LineFile(path)
     try:
-        file.append(_line(row.get(name, "") for name in columns))
+        file.append(_line(cells))
     finally:
         file.close()
 

@@ -277,13 +277,14 @@ def _summary(data: DataSet) -> dict[str, Any]:
     except DataError as error:
         return {**about, "fault": str(error)}
     stats = [episode.path.stat() for episode in labels]
+    modified = max(stat.st_mtime for stat in stats)
     return {
         **about,
         "game": labels[0].info.game,
         "count": len(labels),
         "samples": sum(map(len, labels)),
         "size": sum(stat.st_size for stat in stats),
-        "modified": int(1000 * max(stat.st_mtime for stat in stats)),
+        "modified": int(1000 * modified),
     }
 
 

@@ -4,34 +4,28 @@ from __future__ import annotations
 
 import threading
 import time
-import traceback
 from typing import Any
 
-from minibrains.errors import MinibrainsError, as_error, faults_of, sentence, shorten
+from minibrains.errors import MinibrainsError, as_error, faults_of, sentence
 from minibrains.graph.breakpoint import Breakpoint
 from minibrains.graph.registry import Registry
 from minibrains.process.messages import encode
 from minibrains.run.breakpoints import Breakpoints
 from minibrains.run.rewind import Rewind
 from minibrains.tape.recording import read_events
-from server.http.run_controller import RunController
-from server.http.run_reporter import RunReporter, Send
+from server.http.run_reporter import Send
+from server.http.session import Session, failed
 from server.http.worker_protocol import Outcome, RewindRequest, WorkerCommand
 
 
-class RewindSession:
+class RewindSession(Session):
     """One recorded run in this worker, from its request to its outcome. Pages watch it like any
     other run that is paused.
     """
 
     def __init__(self, request: RewindRequest, registry: Registry, send: Send) -> None:
-        wake = threading.Event()
-        self.controller = RunController(wake)
-        self.server_is_gone = False
+        super().__init__(request, registry, send)
         self._request = request
-        self._registry = registry
-        self._send = send
-        self._reporter = RunReporter(request, self.controller, wake, send)
         self._read = threading.Event()
         """Set once the whole tape was played, or cannot be."""
         self._timeline: dict[str, Any] = {}
@@ -51,8 +45,7 @@ class RewindSession:
         except Exception as error:
             summary = {**as_error(error), "state": "failed"}
             self._timeline = {"error": sentence(error), "faults": faults_of(error)}
-            trace = tuple(map(shorten, traceback.format_exception(error)))
-            return Outcome("failed", summary, None, trace, type(error).__name__)
+            return failed(error, summary)
         finally:
             self._read.set()
             self.controller.refuse_calls()
@@ -92,16 +85,9 @@ class RewindSession:
     def receive(self, node: str, value: Any) -> None:
         """Ignore what pages send to a node: the inputs come from the tape."""
 
-    def answer(self, command: WorkerCommand, number: int, *content: Any) -> None:
+    def _carry_out(self, command: WorkerCommand, *content: Any) -> dict[str, Any]:
         """Answer what is asked about the recorded run, once it was played; refuse to change it."""
         self._read.wait()
-        try:
-            answer = self._answer(command, *content)
-        except Exception as error:
-            answer = {"error": sentence(error), "faults": faults_of(error)}
-        self._send("answer", (number, answer))
-
-    def _answer(self, command: WorkerCommand, *content: Any) -> dict[str, Any]:
         rewind = self._rewind
         if command == "timeline" or rewind is None:
             return self._timeline

@@ -8,7 +8,6 @@ import itertools
 import os
 import sys
 import threading
-import traceback
 from collections.abc import Mapping
 from queue import SimpleQueue
 from typing import Any, Final
@@ -16,7 +15,7 @@ from typing import Any, Final
 from minibrains.disk_cache import disk_cache
 from minibrains.engine.compile import compile_graph
 from minibrains.engine.output_cache import OutputCache
-from minibrains.errors import MinibrainsError, RunError, as_error, faults_of, sentence, shorten
+from minibrains.errors import MinibrainsError, RunError, as_error, sentence
 from minibrains.files import rename
 from minibrains.graph.catalog import node_types
 from minibrains.graph.registry import Registry
@@ -30,8 +29,8 @@ from minibrains.run.film import Film
 from minibrains.run.run import Run
 from minibrains.video import append_workflow
 from server.http.rewind_session import RewindSession
-from server.http.run_controller import RunController
-from server.http.run_reporter import RunReporter, Send
+from server.http.run_reporter import Send
+from server.http.session import Session, failed
 from server.http.worker_protocol import (
     CLIP,
     SERVER_GONE,
@@ -63,8 +62,8 @@ class WorkerProcess:
     def __init__(self, server: ParentProcess, config: WorkerConfig) -> None:
         self._server = server
         self._config = config
-        self._sessions: SimpleQueue[RunSession | RewindSession | None] = SimpleQueue()
-        self._session: RunSession | RewindSession | None = None
+        self._sessions: SimpleQueue[Session | None] = SimpleQueue()
+        self._session: Session | None = None
 
     def run(self) -> None:
         """Play runs on this thread until the server ends the worker."""
@@ -152,25 +151,19 @@ def _count_openable() -> int:
     return len(opened)
 
 
-class RunSession(Hook):
+class RunSession(Session, Hook):
     """One run in this worker, from its request to its outcome."""
 
     def __init__(
         self, request: RunRequest, registry: Registry, cache: OutputCache, send: Send
     ) -> None:
-        wake = threading.Event()
-        self.controller = RunController(wake)
+        super().__init__(request, registry, send)
         self._request = request
-        self._registry = registry
         self._cache = cache
-        self._send = send
-        self._reporter = RunReporter(request, self.controller, wake, send)
         self._run: Run | None = None
         self._played: Mapping[str, Any] | None = None
         """The workflow that is played, with live edits, but without the nodes of hooks."""
         self._keeping_clip = threading.Lock()
-        self.server_is_gone = False
-        """True if the run was ended because the server was gone, without a command to quit."""
 
     def play(self) -> Outcome:
         """Play the run. The outcome and the run folder describe any error."""
@@ -203,10 +196,9 @@ class RunSession(Hook):
                 return self._refused(error)
         if self._run.error is None:
             return Outcome(self._run.state, self._run.summary)
-        return _failed(self._run.error, self._run.summary)
+        return failed(self._run.error, self._run.summary)
 
     def receive(self, node: str, value: Any) -> None:
-        """Pass on a value from outside the run to a node."""
         engine = self.controller.engine
         if engine is None:
             return
@@ -219,24 +211,15 @@ class RunSession(Hook):
                     f"the input that a page sent cannot be used: {sentence(error)}", node
                 )
 
-    def answer(self, command: WorkerCommand, number: int, *content: Any) -> None:
-        """Edit the workflow or its breakpoints, or write a save state or a clip, and send the
-        answer.
-
-        Slow work happens here, while the game goes on.
-        """
-        try:
-            if command == "edit":
-                answer = self._change(*content)
-            elif command == "clip":
-                answer = self._keep_clip()
-            elif command == "breakpoints":
-                answer = self.controller.break_when(*content)
-            else:
-                answer = self._save_state(*content)
-        except Exception as error:
-            answer = {"error": sentence(error), "faults": faults_of(error)}
-        self._send("answer", (number, answer))
+    def _carry_out(self, command: WorkerCommand, *content: Any) -> dict[str, Any]:
+        """Edit the workflow or its breakpoints, or write a save state or a clip."""
+        if command == "edit":
+            return self._change(*content)
+        if command == "clip":
+            return self._keep_clip()
+        if command == "breakpoints":
+            return self.controller.break_when(*content)
+        return self._save_state(*content)
 
     def on_message(self, run: Run, text: str) -> None:
         self._reporter.say(text)
@@ -292,19 +275,4 @@ class RunSession(Hook):
             self._request.folder.finish(summary)
         except RunError as trouble:
             self._reporter.say(str(trouble))
-        return _failed(error, summary)
-
-
-def _failed(error: BaseException, summary: dict[str, Any]) -> Outcome:
-    trace = tuple(map(shorten, traceback.format_exception(error)))
-    return Outcome("failed", summary, _blamed(error), trace, type(error).__name__)
-
-
-def _blamed(error: BaseException) -> str | None:
-    """Return the node that caused an error; None if none did."""
-    node = getattr(error, "node", None)
-    if node is None:
-        nodes = [fault.node for fault in getattr(error, "faults", ()) if fault.node]
-        if nodes:
-            node = nodes[0]
-    return node if isinstance(node, str) else None
+        return failed(error, summary)

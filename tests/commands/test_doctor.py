@@ -364,9 +364,10 @@ def _write_buttons(folder: Path, bias: float, thresholds: float) -> str:
     ButtonHeadBrain(weights, **brain.config).save(
         folder / "head.safetensors", title="Buttons", made_by="a test"
     )
+    of_each = dict.fromkeys(BUTTONS, thresholds) | dict.fromkeys(DIRECTIONS, 0.5)
     ButtonCalibration(
         buttons=BUTTONS,
-        thresholds=tuple(0.5 if button in DIRECTIONS else thresholds for button in BUTTONS),
+        thresholds=tuple(of_each[button] for button in BUTTONS),
         bias=(0.0,) * len(BUTTONS),
     ).save(folder / "calibration.safetensors", title="Buttons", made_by="a test")
     clock = {"every": 4}

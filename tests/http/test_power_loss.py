@@ -13,7 +13,8 @@ import aiohttp
 
 from minibrains.files import bundled_dir
 from tests.support.crash_states import Files, Promises, find_broken, read_calls, record
-from tests.support.service_fixtures import TIMEOUT, Json, Page, Talk, film, serving
+from tests.support.service_fixtures import Json, Page, Talk, film, serving
+from tests.support.timeouts import TIMEOUT
 
 BRAIN = (bundled_dir("models") / "action_table/airstriker.safetensors").read_bytes()
 PICTURE = b"\x89PNG, as far as anybody looks"

@@ -1,6 +1,7 @@
 """How dense our Python is: comprehensions and conditional expressions per 1000 statements.
 
-    python -m tests.project.density              the packages, and the twenty densest files
+    python -m tests.project.density              the packages, others' packages beside them, and
+                                                 our twenty densest files
     python -m tests.project.density --files 0    the packages, and every file
     python -m tests.project.density minibrains/engine nodes/vision
     python -m tests.project.density --where minibrains/graph/check.py    the nested expressions
@@ -17,11 +18,14 @@ import io
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from tests.support.paths import ROOT
 
 PACKAGES = ("minibrains", "nodes", "server", "games", "tests")
+OTHERS = ("gymnasium", "safetensors", "aiohttp", "_pytest", "peft")
+"""Packages by other people, which are known to be easy to read."""
 
 MOST_COMPREHENSIONS = 27
 """What a package may have per 1000 statements."""
@@ -177,10 +181,24 @@ def _report(folders: list[Path], most_files: int) -> None:
         everything.add(total)
         print(_row(str(folder.relative_to(ROOT)), total))
     print(_row("all", everything))
+    for package in OTHERS:
+        folder = _installed(package)
+        total = Density()
+        for path in python_files(folder):
+            total.add(count(path.read_text(encoding="utf-8")))
+        print(_row(package, total))
     print()
     worst = sorted(files, key=lambda name: files[name].excess, reverse=True)
     for name in worst[: most_files or None]:
         print(_row(name, files[name]))
+
+
+def _installed(package: str) -> Path:
+    """Return the folder of an installed package."""
+    spec = find_spec(package)
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
 
 
 def _report_nested(folders: list[Path]) -> None:

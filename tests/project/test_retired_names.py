@@ -49,6 +49,7 @@ RETIRED = {
     "bear": "record_error",
     "_bear": "record_error",
     "borne": "errors",
+    "_borne": "_node_failures",
     "heirs": "inheriting",
     "always_due": "always_ready",
     "RunWorker": "WorkerHandle",

@@ -15,7 +15,8 @@ import pytest
 
 from minibrains.files import bundled_dir
 from minibrains.graph.workflow import load_workflow
-from tests.support.service_fixtures import TIMEOUT, Json, Server, Talk, film, serving, workers_of
+from tests.support.service_fixtures import Json, Server, Talk, film, serving, workers_of
+from tests.support.timeouts import TIMEOUT
 
 MINUTES = 20
 WARM = 60

@@ -153,6 +153,13 @@ class EditorPage:
 
     # doing
 
+    def set_many_episodes(self) -> None:
+        """Make the run so long that it is not over before the test, however busy the machine is."""
+        self.deselect()
+        episodes = self.page.get_by_label("episodes")
+        episodes.fill("1000")
+        episodes.press("Tab")
+
     def run(self) -> None:
         self.page.get_by_role("button", name="Run", exact=True).click()
 

@@ -18,6 +18,7 @@ def test_the_last_seconds_are_kept_with_a_key_and_with_the_button(
     page: EditorPage, data: Path, screenshots: Path | None
 ) -> None:
     page.start_with("airstriker")
+    page.set_many_episodes()
     clip = page.page.get_by_role("button", name="Clip", exact=True)
     expect(clip).to_be_hidden()
     page.run()
@@ -75,6 +76,7 @@ def test_a_picture_of_the_graph_and_one_of_the_game_open_the_workflow(
     page: EditorPage, screenshots: Path | None
 ) -> None:
     page.start_with("airstriker_pixels")
+    page.set_many_episodes()
     page.run()
     page.frames("console", at_least=20)
     page.select("grey")

@@ -20,6 +20,7 @@ def test_a_game_is_played_paused_and_kept_by_the_names_of_commands(
     page: EditorPage, screenshots: Path | None
 ) -> None:
     page.start_with("airstriker")
+    page.set_many_episodes()
     find(page, "run")
     expect(page.page.locator('[data-command="Stop"]')).to_have_attribute("aria-disabled", "true")
     page.page.keyboard.press("Enter")

@@ -26,6 +26,7 @@ def test_what_was_saved_is_shown_with_its_game_and_opened_with_the_keyboard(
         page.page.locator('[data-tab="files"]').click()
         page.page.get_by_role("button", name="Gallery").click()
         page.start_with("airstriker")
+        page.set_many_episodes()
         page.run()
         page.frames("console", at_least=30)
         page.save_as("sweeps")

@@ -48,6 +48,7 @@ def test_wires_show_what_they_carry_and_stand_still_while_paused(
     page: EditorPage, screenshots: Path | None
 ) -> None:
     page.start_with("airstriker_pixels")
+    page.set_many_episodes()
     page.run()
     page.until("editor.board.wireValue('head.logits') !== null")
     page.until("editor.board.wireValue('stack.frames')?.text === 'float32[4 84 84]'")
@@ -106,6 +107,7 @@ def test_previews_show_numbers_pads_texts_and_probabilities(
 ) -> None:
     page.start_with("airstriker_pixels")
     workflow = page.workflow
+    workflow["run"]["episodes"] = 1000
     shown = {
         "course": ("score.number", [440, 600, 288]),
         "pad": ("sink.pad", [760, 760, 288]),

@@ -29,6 +29,7 @@ def test_looks_are_given_with_the_keyboard_and_leave_the_run_and_its_hash_alone(
     page: EditorPage, data: Path, screenshots: Path | None
 ) -> None:
     page.start_with("airstriker")
+    page.set_many_episodes()
     before = page.workflow
     page.run()
     page.frames("console", at_least=5)

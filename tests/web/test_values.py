@@ -21,6 +21,7 @@ def test_what_the_strategist_is_asked_and_answers_is_read_in_full(
     page: EditorPage, screenshots: Path | None
 ) -> None:
     page.start_with("sf2_ram_text")
+    page.set_many_episodes()
     page.select("strategist")
     page.press("v")
     expect(value_of(page, "inputs.prompt")).to_have_text("Nothing was delivered yet.")
@@ -72,6 +73,7 @@ def expect_thinking_times(page: EditorPage) -> None:
 
 def test_numbers_flags_and_logits_of_a_network(page: EditorPage, screenshots: Path | None) -> None:
     page.start_with("airstriker_pixels")
+    page.set_many_episodes()
     page.select("head")
     page.press("v")
     page.run()
