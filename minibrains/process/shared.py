@@ -22,7 +22,7 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any, Final
 
-from minibrains.errors import RunError
+from minibrains.errors import RunError, text_of
 from minibrains.file_lock import locked
 from minibrains.files import home, write_atomic
 from minibrains.process.messages import Failure, decode, encode
@@ -39,7 +39,9 @@ _PROGRAM: Final = "from minibrains.process.shared import main; main()"
 _READY: Final = b"ready\n"
 _CHECK: Final = 1.0
 """Seconds after which an idle process looks whether anybody is connected."""
-_UNREACHABLE: Final = (OSError, EOFError, AuthenticationError, ValueError, LookupError, TypeError)
+_ENDED: Final = (EOFError, OSError)
+"""What is raised at the end of a connection."""
+_UNREACHABLE: Final = (*_ENDED, AuthenticationError, ValueError, LookupError, TypeError)
 """What is raised if there is no such process, or its file is damaged."""
 
 _started: Final[list[subprocess.Popen[bytes]]] = []
@@ -85,32 +87,42 @@ class SharedProcess:
             Exception: What the handler raised for this request.
         """
         asked = encode(request, f"a request to {self._name}")
-        for last in (False, True):
-            if self._connection is None:
-                self._connection = self._connect()
+        try:
+            reply = self._exchange(asked)
+        except _ENDED:
             try:
-                self._connection.send_bytes(asked)
-                reply = decode(
-                    self._connection.recv_bytes(), f"the reply of {self._name}", "outside of it"
-                )
-            except (EOFError, OSError):
-                self.close()
-                if last:
-                    raise RunError(
-                        f"the process {self._name} ended twice while it was asked the same; see "
-                        f"{self._file('log')}"
-                    ) from None
-                continue
-            if isinstance(reply, Failure):
-                raise reply.unpack()
-            return reply
-        raise AssertionError
+                reply = self._exchange(asked)
+            except _ENDED:
+                raise RunError(
+                    f"the process {self._name} ended twice while it was asked the same; see "
+                    f"{self._file('log')}"
+                ) from None
+        if isinstance(reply, Failure):
+            raise reply.unpack()
+        return reply
 
     def close(self) -> None:
         """Leave the process. It may be asked again."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+    def _exchange(self, asked: bytes) -> Any:
+        """Send a request, and return the reply. Raises one of _ENDED if the process has ended."""
+        if self._connection is None:
+            try:
+                self._connection = self._connect()
+            except OSError as error:
+                raise RunError(
+                    f"the process {self._name} cannot be started: {text_of(error)}"
+                ) from None
+        try:
+            self._connection.send_bytes(asked)
+            reply = self._connection.recv_bytes()
+        except BaseException:
+            self.close()  # whatever it still sends is no reply to the next request
+            raise
+        return decode(reply, f"the reply of {self._name}", "outside of it")
 
     def _file(self, suffix: str) -> Path:
         return home() / "shared" / f"{self._name}.{suffix}"

@@ -155,3 +155,10 @@ def test_a_process_that_nobody_uses_ends(connect: Any) -> None:
     process.close()
     assert shared._started[-1].wait(timeout=60) == 0
     assert process.ask(3)[3] != before
+
+
+def test_a_folder_that_cannot_be_made_is_a_sentence(connect: Any, home: Path) -> None:
+    home.mkdir()
+    (home / "shared").write_text("a file")
+    with pytest.raises(RunError, match=r"the process test cannot be started: .*File exists"):
+        connect(make_counter, "a").ask(1)
