@@ -116,7 +116,7 @@ class Workflow:
     """The file as it was read, migrated to this format. Unknown and unreadable parts are kept here
     and saved again."""
     breakpoints: tuple[Breakpoint, ...] = ()
-    """What pauses a run that is watched. It changes nothing of what is played."""
+    """A condition that pauses a run that is watched. It changes nothing of what is played."""
 
     @property
     def name(self) -> str:

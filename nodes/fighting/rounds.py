@@ -1,4 +1,4 @@
-"""How a match was fought, for its results: RoundEnds, AttackShare."""
+"""The way in which a match was fought, for its results: RoundEnds, AttackShare."""
 
 from __future__ import annotations
 

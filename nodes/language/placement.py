@@ -1,4 +1,5 @@
-"""Where a language model computes, in which type of numbers, and whether it has room there."""
+"""The device and the type of numbers with which a language model computes, and whether it has room
+there."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ processor it is slow, and the values of models that were trained in bf16 exceed 
 
 
 class Placement(NamedTuple):
-    """Where a model computes, and in which type of numbers."""
+    """The device and the type of numbers with which a model computes."""
 
     device: torch.device
     precision: str

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 _FREE: Final = {"title", "license", "decisions", "checkpoint"}
 """Widgets that may be changed when a training goes on."""
 _COLUMNS: Final = ("step", "loss", "agreement")
-"""Of training.csv, a row for each update: the number of decisions, and the rest before it learned
-from them."""
+"""The columns of training.csv, which has a row for each update: the number of decisions, and the
+rest before it learned from them."""
 
 
 class Imitating(NamedTuple):
@@ -54,7 +54,7 @@ class Shown(NamedTuple):
     """Decisions of a game, one after the other."""
 
     inputs: Any
-    """What the network is shown: tensors [n, …], the only one, or by "node/socket"."""
+    """The inputs of the network: tensors [n, …], the only one, or by "node/socket"."""
     labels: torch.Tensor
     """int64 [n]: the teacher's actions."""
     starts: torch.Tensor
@@ -282,7 +282,7 @@ class _Training:
         self._optimizer = torch.optim.AdamW(learned, lr=settings.rate, weight_decay=settings.decay)
         self.curves: dict[str, list[float]] = {name: [] for name in _COLUMNS}
         self._now: tuple[Any, Any] | None = None
-        """What the network is shown now, and the teacher's action; None before the first game."""
+        """The inputs of the network now, and the teacher's action; None before the first game."""
         self._starts = True
         self._state: torch.Tensor | None = None
         """The state of a recurrent network before the next decision; None: that at a start."""

@@ -48,7 +48,7 @@ class FeatureHistoryBrain(Brain):
 
 
 class FeatureHistory(TorchNode, category="policies"):
-    """What a policy network saw, knew and pressed at its last decisions, as a table.
+    """A table of what a policy network saw, knew and pressed at its last decisions.
 
     features:  float32 [features], those of a FrameEncoder
     numbers:   float32 [numbers], those of a FightVector

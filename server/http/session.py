@@ -1,4 +1,4 @@
-"""What a worker does for one request of the server: it plays a run, or a recorded run again."""
+"""One request of the server in a worker: a run is played, or a recorded run again."""
 
 from __future__ import annotations
 

@@ -6,8 +6,6 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from tests.support.paths import ROOT
 
 OURS = {"games", "minibrains", "nodes", "server", "tests"}
@@ -88,24 +86,28 @@ def _module(path: Path) -> str:
     return ".".join(parts).removesuffix(".__init__")
 
 
-@pytest.mark.parametrize("path", FILES, ids=_module)
-def test_imports_run_downwards(path: Path) -> None:
-    module = _module(path)
-    floor = _floor(module, MAY_IMPORT)
-    for name in _imports(ast.parse(path.read_text()).body):
-        if name.split(".")[0] in OURS:
-            assert _floor(name, MAY_IMPORT) in MAY_IMPORT[floor], (
-                f"{module} imports {name}, which is not below it"
-            )
-        if floor == "minibrains.engine":
-            assert name.split(".")[0] not in NEVER_IN_THE_ENGINE, f"{module} imports {name}"
+def test_imports_run_downwards() -> None:
+    faults: list[str] = []
+    for path in FILES:
+        module = _module(path)
+        floor = _floor(module, MAY_IMPORT)
+        for name in _imports(ast.parse(path.read_text()).body):
+            package = name.split(".")[0]
+            if package in OURS and _floor(name, MAY_IMPORT) not in MAY_IMPORT[floor]:
+                faults.append(f"{module} imports {name}, which is not below it")
+            if floor == "minibrains.engine" and package in NEVER_IN_THE_ENGINE:
+                faults.append(f"{module} imports {name}")
+    assert not faults, "\n".join(faults)
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in FILES if LATE_ALREADY.isdisjoint(path.parts)], ids=_module
-)
-def test_heavy_packages_are_imported_late(path: Path) -> None:
-    body = ast.parse(path.read_text()).body
-    top = [statement for statement in body if isinstance(statement, (ast.Import, ast.ImportFrom))]
-    for name in _imports(list(top)):
-        assert name.split(".")[0] not in LATE, f"{_module(path)} imports {name} at its top"
+def test_heavy_packages_are_imported_late() -> None:
+    faults: list[str] = []
+    for path in FILES:
+        if not LATE_ALREADY.isdisjoint(path.parts):
+            continue
+        for statement in ast.parse(path.read_text()).body:
+            if isinstance(statement, (ast.Import, ast.ImportFrom)):
+                for name in _imports([statement]):
+                    if name.split(".")[0] in LATE:
+                        faults.append(f"{_module(path)} imports {name} at its top")
+    assert not faults, "\n".join(faults)

@@ -37,7 +37,7 @@ FIRST_SEED = 1000
 
 
 class Outcome(NamedTuple):
-    """How far a game has come; of two, the greater one has come farther."""
+    """The progress of a game; of two, the greater one has come farther."""
 
     step: int
     """Steps of the main quest, 0 to 6."""

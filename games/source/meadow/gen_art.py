@@ -676,7 +676,7 @@ def portrait(text: str) -> Picture:
 
 
 class Style:
-    """What a world looks like: the colours of its map, its tiles and sprites."""
+    """The look of a world: the colours of its map, its tiles and sprites."""
 
     def __init__(self, world: Path) -> None:
         """Read art.toml and terrain.toml. Raises KeyError for what is not drawn here."""

@@ -75,7 +75,7 @@ class BlindLoop:
 
 
 class Rule:
-    """What all rules have in common: they listen, choose and fight in a simple way.
+    """The base of all rules: they listen, choose and fight in a simple way.
 
     Args:
         seed: Of its random numbers.

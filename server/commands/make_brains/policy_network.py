@@ -24,9 +24,9 @@ class Sizes(NamedTuple):
     name: str
     convolutions: tuple[tuple[int, int, int], ...]
     width: int
-    """Of query and features."""
+    """The size of query and features."""
     hidden: tuple[int, ...]
-    """Of both heads."""
+    """The size of both heads."""
 
 
 FULL: Final = Sizes("full", ((32, 8, 4), (64, 4, 2), (64, 3, 1)), 256, (512, 256))
