@@ -36,7 +36,7 @@ KEYFRAMES_LIMIT: Final = 64 << 20
 """Largest size of all keyframes in bytes."""
 _MOST_FOUND: Final = 20
 """Number of the largest changes of a value that are found."""
-_SPACING: Final = 60
+_SPACING: Final = 20
 """Ticks between two keyframes, as long as they fit."""
 
 

@@ -21,12 +21,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def workflow(hold: int = 8) -> Json:
-    shipped: Json = json.loads((bundled_dir("workflows") / "airstriker_random.json").read_text())
-    shipped["run"] = {"episodes": 1, "ticks": TICKS, "seed": 5}
-    for node in shipped["nodes"].values():
+    data: Json = json.loads((bundled_dir("workflows") / "airstriker_random.json").read_text())
+    data["run"] = {"episodes": 1, "ticks": TICKS, "seed": 5}
+    for node in data["nodes"].values():
         if node["type"].startswith("RandomPolicy"):
             node["set"] = {**node.get("set", {}), "hold": hold}
-    return shipped
+    return data
 
 
 async def opened(client: Talk, page: Page, played: str) -> str:

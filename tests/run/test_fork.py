@@ -21,9 +21,9 @@ from minibrains.run.fork import ForkPoint
 from minibrains.run.rewind import Rewind
 from minibrains.tape.recording import FILE, read_events
 from minibrains.tape.tape import Event
+from tests.support.output_values import Watches
 from tests.support.paths import DATA
 from tests.support.thinking_workflow import thinking_workflow
-from tests.support.wires import Watches
 
 THINKING, ASKING = DATA / "thinking_pack.py", DATA / "asking_pack.py"
 

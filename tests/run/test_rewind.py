@@ -16,9 +16,9 @@ from minibrains.graph.workflow import parse_workflow
 from minibrains.run.rewind import Mark, Rewind
 from minibrains.tape.recording import FILE, read_events
 from minibrains.tape.tape import Event
+from tests.support.output_values import Watches, output_values
 from tests.support.paths import DATA
 from tests.support.thinking_workflow import thinking_workflow
-from tests.support.wires import Watches, on_wires
 
 PACK = DATA / "thinking_pack.py"
 TICKS = 150
@@ -99,7 +99,7 @@ def test_at_every_tick_the_wires_carry_what_they_carried(
     for tick in ticks:
         rewind.go_to(tick)
         assert rewind.tick == tick
-        assert on_wires(rewind.run.engine) == recorded.seen[tick], tick
+        assert output_values(rewind.run.engine) == recorded.seen[tick], tick
 
 
 def test_a_tick_that_is_not_there_is_the_first_or_the_last(rewind: Rewind) -> None:

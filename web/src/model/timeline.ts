@@ -4,7 +4,7 @@ import type { Mark } from "../api";
 import { isObject, type JsonObject } from "./json";
 
 /** A mark of one run, or the tick at which two differ. */
-export interface Place extends Omit<Mark, "kind"> {
+export interface TimelineMark extends Omit<Mark, "kind"> {
   readonly kind: Mark["kind"] | "difference";
 }
 
@@ -23,18 +23,18 @@ export const KINDS = {
 export type Kind = keyof typeof KINDS;
 
 /** Return the marks of a kind. */
-export const ofKind = (marks: readonly Place[], kind: Kind): readonly Place[] =>
+export const ofKind = (marks: readonly TimelineMark[], kind: Kind): readonly TimelineMark[] =>
   kind === "all" ? marks : marks.filter((mark) => mark.kind === kind);
 
 /** Return the tick of the next mark after a tick, or of the one before it; null if there is none. */
-export function nextMark(marks: readonly Place[], tick: number, by: 1 | -1): number | null {
+export function nextMark(marks: readonly TimelineMark[], tick: number, by: 1 | -1): number | null {
   const ticks = marks.map((mark) => mark.tick);
   const found = by === 1 ? ticks.find((at) => at > tick) : ticks.findLast((at) => at < tick);
   return found ?? null;
 }
 
 /** Return the tick of the mark that is nearest to a tick, within a distance; otherwise that tick. */
-export function nearestMark(marks: readonly Place[], tick: number, within: number): number {
+export function nearestMark(marks: readonly TimelineMark[], tick: number, within: number): number {
   let best = tick;
   let distance = within;
   for (const mark of marks) {
@@ -46,7 +46,7 @@ export function nearestMark(marks: readonly Place[], tick: number, within: numbe
 }
 
 /** Return what the marks of a tick say. */
-export function textAt(marks: readonly Place[], tick: number): string {
+export function textAt(marks: readonly TimelineMark[], tick: number): string {
   return marks
     .filter((mark) => mark.tick === tick)
     .map(({ kind, node, text }) =>

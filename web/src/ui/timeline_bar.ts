@@ -9,7 +9,7 @@ import {
   nearestMark,
   nextMark,
   ofKind,
-  type Place,
+  type TimelineMark,
   textAt,
 } from "../model/timeline";
 import { button, h, iconButton } from "./dom";
@@ -17,7 +17,7 @@ import { ask, showMessage } from "./overlay";
 
 const HEIGHT = 18;
 /** The height of a mark, and the name of its colour in the design system. */
-const LOOKS: Readonly<Record<Place["kind"], readonly [number, string]>> = {
+const LOOKS: Readonly<Record<TimelineMark["kind"], readonly [number, string]>> = {
   decision: [5, "--muted"],
   reward: [11, "--good"],
   edit: [14, "--accent"],
@@ -32,7 +32,7 @@ const REACH = 6;
 export class TimelineBar {
   #run: string | null = null;
   #timeline: Timeline | null = null;
-  #found: readonly Place[] = [];
+  #found: readonly TimelineMark[] = [];
   readonly #slider = h("input", { type: "range", min: 0, step: 1, "aria-label": "Tick" });
   readonly #marks = h("canvas", { height: HEIGHT, "aria-hidden": "true" });
   readonly #besideMarks = h("canvas", { height: HEIGHT, "aria-hidden": "true", hidden: true });
@@ -86,7 +86,7 @@ export class TimelineBar {
     if (this.#slider.max !== String(this.#last)) this.#slider.max = String(this.#last);
     if (document.activeElement !== this.#slider || !this.#slider.matches(":active"))
       this.#slider.value = String(tick);
-    const text = textAt(this.#places, tick);
+    const text = textAt(this.#allMarks, tick);
     const last = this.#last.toLocaleString("en");
     this.#words.textContent = `Tick ${tick.toLocaleString("en")} of ${last}${text && `: ${text}`}`;
     this.#words.title = text;
@@ -140,16 +140,16 @@ export class TimelineBar {
   }
 
   /** The marks of this run, of what was looked for, and of the difference to the run beside it. */
-  get #places(): readonly Place[] {
-    const places: Place[] = [...(this.#timeline?.marks ?? []), ...this.#found];
+  get #allMarks(): readonly TimelineMark[] {
+    const marks: TimelineMark[] = [...(this.#timeline?.marks ?? []), ...this.#found];
     const tick = this.#beside && this.session.beside?.differsAt;
     if (typeof tick === "number")
-      places.push({ tick, kind: "difference", node: "", text: "the two differ from here on" });
-    return places.sort((one, other) => one.tick - other.tick);
+      marks.push({ tick, kind: "difference", node: "", text: "the two differ from here on" });
+    return marks.sort((one, other) => one.tick - other.tick);
   }
 
-  get #chosen(): readonly Place[] {
-    return ofKind(this.#places, this.#kind.value as Kind);
+  get #chosen(): readonly TimelineMark[] {
+    return ofKind(this.#allMarks, this.#kind.value as Kind);
   }
 
   /** Look for a value, if that is what was chosen. */
@@ -203,12 +203,12 @@ export class TimelineBar {
     paintMarks(this.#marks, this.#chosen, this.#last);
     this.#besideMarks.hidden = this.#beside === null;
     if (this.#beside === null) return;
-    const difference = this.#places.filter(({ kind }) => kind === "difference");
+    const difference = this.#allMarks.filter(({ kind }) => kind === "difference");
     paintMarks(this.#besideMarks, [...this.#beside.marks, ...difference], this.#last);
   }
 }
 
-function paintMarks(canvas: HTMLCanvasElement, marks: readonly Place[], last: number): void {
+function paintMarks(canvas: HTMLCanvasElement, marks: readonly TimelineMark[], last: number): void {
   const ratio = devicePixelRatio || 1;
   const width = canvas.clientWidth;
   canvas.width = width * ratio;

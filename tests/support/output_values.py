@@ -1,4 +1,4 @@
-"""What is on the wires of a graph."""
+"""The values of all outputs of a graph."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from minibrains.engine.engine import Engine
 from minibrains.engine.peek import peek
 
 
-def on_wires(engine: Engine) -> dict[str, Any]:
+def output_values(engine: Engine) -> dict[str, Any]:
     """Return the value of every output, by its name."""
     values: dict[str, Any] = {}
     for node, checked in engine.plan.graph.nodes.items():
@@ -30,5 +30,5 @@ class Watches(mb.Hook):
         self.seen: dict[int, dict[str, Any]] = {}
 
     def between_ticks(self, run: mb.Run) -> mb.Budget:
-        self.seen[run.engine.ticks] = on_wires(run.engine)
+        self.seen[run.engine.ticks] = output_values(run.engine)
         return mb.Budget(ticks=1)
