@@ -104,6 +104,7 @@ def test_a_question_that_cannot_be_asked_fails_alone() -> None:
 
 def test_strategists_share_a_model_in_a_process_of_its_own() -> None:
     picture = _questions(1)[0].image
+    assert picture is not None
     link = LoRALoader(brain=ADAPTER).tick()
     nodes = [VLMStrategist(brain=BRAIN, answer="choose", shared=True) for _ in range(2)]
     alone = VLMStrategist(brain=BRAIN, answer="choose")

@@ -42,7 +42,7 @@ PROMPT: Final = "You are on the left. Which action?"
 MOST: Final = 8
 """The largest number of tokens of a generated answer."""
 _SHUTDOWN_TIMEOUT: Final = 10.0
-_PATIENCE: Final = 600.0
+_TIMEOUT: Final = 600.0
 """Seconds within which a run has loaded its model, or asked its questions."""
 
 
@@ -174,7 +174,7 @@ def _ask_elsewhere(ref: BrainRef, answers: tuple[str, ...]) -> dict[str, _Rate]:
                 ends.callback(child.close)
                 group.append(child)
         for child in (*own, *sharing):
-            child.receive(_PATIENCE)
+            child.receive(_TIMEOUT)
         for runs, name in ((1, "one run"), (RUNS, "eight runs")):
             each: list[_Rate] = []
             together: list[_Rate] = []
@@ -192,7 +192,7 @@ def _take_turn(children: Sequence[ChildProcess], model: SharedModel) -> _Rate:
         child.send(b"go")
     asked: list[_Asked] = []
     for child in children:
-        asked.append(decode(child.receive(_PATIENCE), "what was asked", "outside of its run"))
+        asked.append(decode(child.receive(_TIMEOUT), "what was asked", "outside of its run"))
     cpu = sum(each.cpu for each in asked) + _cpu_of(model) - before
     rate = sum(each.questions / each.seconds for each in asked)
     return _Rate(rate, cpu / sum(each.questions for each in asked))
