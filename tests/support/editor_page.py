@@ -143,6 +143,19 @@ class EditorPage:
             self.page.locator(f'.screen[data-node="{node}"]').get_attribute("data-frames") or 0
         )
 
+    def picture(self, node: str) -> str:
+        """The last picture of a node, as a data URL.
+
+        A screenshot waits for a moment in which the page paints nothing, and there may be none.
+        """
+        picture: str = self.page.locator(f'.screen[data-node="{node}"]').evaluate("""(shown) => {
+            const copy = document.createElement("canvas");
+            [copy.width, copy.height] = [shown.width, shown.height];
+            copy.getContext("2d").drawImage(shown, 0, 0);
+            return copy.toDataURL();
+        }""")
+        return picture
+
     @property
     def message(self) -> Locator:
         return self.page.locator(".message").last

@@ -52,10 +52,10 @@ def test_wire_an_agent_with_the_mouse_run_it_save_it_and_run_it_headless(
     page.page.get_by_role("button", name="Run", exact=True).click()
     expect(page.status).to_contain_text("Running")
     page.frames(console, at_least=20)
-    first = page.page.locator(".screen").screenshot()
+    first = page.picture(console)
     seen = page.frames(console)
     page.frames(console, at_least=seen + 30)
-    assert page.page.locator(".screen").screenshot() != first
+    assert page.picture(console) != first
     page.page.get_by_role("button", name="Stop").click()
     expect(page.status).to_contain_text("Stopped")
 
