@@ -196,8 +196,11 @@ class Rewind:
         before: float | None = None
         found: list[Mark] = []
         changes: list[tuple[float, Mark]] = []
+        self.go_to(0)
         for tick in range(self.last + 1):
-            self.go_to(tick)
+            self._play(tick)
+            if self.run.stopping:
+                return []
             value = peek(self.run.engine, node, output)
             if condition is not None:
                 holds = condition.holds(value)
@@ -210,12 +213,12 @@ class Rewind:
                     mark = Mark(tick, "found", node, f"{output} {before:g} → {value:g}")
                     changes.append((abs(change), mark))
                 before = value
-        if condition is None:
-            if before is None:
-                raise RunError(f"nothing can be found: {node}.{output} is never a number")
-            found = [mark for _, mark in heapq.nlargest(_MOST_FOUND, changes)]
         self.go_to(here)
-        return sorted(found)
+        if condition is not None:
+            return found
+        if before is None:
+            raise RunError(f"nothing can be found: {node}.{output} is never a number")
+        return sorted(mark for _, mark in heapq.nlargest(_MOST_FOUND, changes))
 
     def _check_kept(self, node: str, output: str) -> None:
         checked = self.run.engine.plan.graph.nodes.get(node)
@@ -300,9 +303,12 @@ class Rewind:
         before = [self._header]
         for event in self._events[: self._following]:
             is_later = event.tick == self.tick and event.kind in ("result", "failed", "input")
-            is_stop = event.tick == self.tick and event.kind == "episode" and "ended" in event.value
-            if not is_later and not is_stop:
+            if not is_later:
                 before.append(event)
+        # the end of a game that was stopped, and now goes on
+        last = max(index for index, event in enumerate(before) if event.kind == "episode")
+        if "ended" in before[last].value:
+            del before[last]
         return tuple(before)
 
     def _play(self, tick: int) -> None:

@@ -135,8 +135,7 @@ def asking(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
 
 
 def test_from_every_tick_thoughts_go_on(asking: Recorded, tmp_path: Path) -> None:
-    ticks = [tick for tick in range(80) if tick != 40]
-    for tick, point in zip(ticks, fork_points(asking, *ticks), strict=True):
+    for tick, point in enumerate(fork_points(asking, *range(80))):
         episode = tick // 40
         end = 40 * (episode + 1)
         if tick <= end - 4:
@@ -146,6 +145,16 @@ def test_from_every_tick_thoughts_go_on(asking: Recorded, tmp_path: Path) -> Non
         wanted = {at: seen for at, seen in asking.seen.items() if point.tick <= at < end}
         assert {at: seen for at, seen in forked.seen.items() if at < end} == wanted, tick
         assert forked.rows == [asking.rows[episode]]
+
+
+def test_the_tape_of_a_fork_has_the_ends_of_the_games_before(
+    asking: Recorded, tmp_path: Path
+) -> None:
+    (point,) = fork_points(asking, 40)
+    forked = play(asking, point, tmp_path)
+    with rewound(forked) as rewind:
+        ends = [mark.tick for mark in rewind.marks if mark.kind == "episode"]
+    assert ends == [40, 80]
 
 
 def test_it_begins_where_a_node_was_asked_whose_answer_never_came(
