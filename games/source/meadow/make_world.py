@@ -69,7 +69,7 @@ class WorldMap:
         self.creatures = list(self.settings["creatures"])
         self.quests: list[dict[str, Any]] = list(self.settings["quests"].values())
         self.maze: dict[str, Any] = self.settings.get("maze", {})
-        """The parts of the maze and what is placed in it at random; empty in a world without one."""
+        """The parts of the maze and what is placed in it at random; empty without a maze."""
         self.maze_area: str = self.maze.get("area", "")
         self.style = gen_art.Style(folder)
         self.sprites = self.style.sprite_numbers()
