@@ -792,7 +792,7 @@ SENSIBLE: dict[str, list[Any]] = {
     "set": [{}],
 }
 fuzz = settings(
-    deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 """Few examples of each shipped workflow, because there are many."""
 
