@@ -44,7 +44,8 @@ async def opened(client: Talk, page: Page, played: str) -> str:
 
 
 async def episode(client: Talk, page: Page, prompt_id: str) -> Json:
-    return (await client.outcome(page, prompt_id))["summary"]["episodes"][0]
+    row: Json = (await client.outcome(page, prompt_id))["summary"]["episodes"][0]
+    return row
 
 
 def test_two_forks_of_one_run(server: Server) -> None:
