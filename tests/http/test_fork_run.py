@@ -32,7 +32,6 @@ def workflow(hold: int = 8) -> Json:
 async def opened(client: Talk, page: Page, played: str) -> str:
     """Open a finished run from its tape, and wait until it is read; return the id."""
     prompt_id = str((await client.post(f"/runs/{played}/rewind"))["prompt_id"])
-    await page.until("run", lambda data: data.get("rewinds") == played)
     await page.until(
         "run",
         lambda data: (
@@ -81,6 +80,7 @@ def test_two_forks_of_one_run(server: Server) -> None:
                 await client.outcome(page, beside)
             assert found[0] is None
             assert FORKED_AT < found[1] < TICKS
+            await client.post(f"/runs/{rewound}/stop")
 
     server.talk(talk, 120)
 
@@ -112,6 +112,7 @@ def test_ticks_are_found_by_value(server: Server) -> None:
                 refused = await client.post(f"/runs/{rewound}/find", {"output": output}, 400)
                 assert "nothing can be found" in refused["error"]["message"]
             await client.post(f"/runs/{rewound}/find", {**asked, "condition": "soon"}, 400)
+            await client.post(f"/runs/{rewound}/stop")
 
     server.talk(talk, 120)
 
