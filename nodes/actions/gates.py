@@ -74,7 +74,7 @@ class AntiRepeat(Node, category="actions"):
 
 
 class RecoveryBrain(Brain):
-    """The ticks that each action takes to recover from."""
+    """The recovery time of each action, in ticks."""
 
     kind = "recovery"
     recovery: np.ndarray = tensor(

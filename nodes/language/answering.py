@@ -66,7 +66,7 @@ class LocalModel:
         answers: Sequence[str],
         load: Callable[[BrainRef, str, Callable[[BrainRef], Any]], Any],
     ) -> None:
-        """Load it, unless it is there.
+        """Load it, unless another node of this process has.
 
         Args:
             ref: Its file.

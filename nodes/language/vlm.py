@@ -64,7 +64,7 @@ class Strategist(Node, abstract=True, background="either", fallback=NO_ANSWER):
 
     def open(self, host: Host) -> None:
         if self.brain.ref is None:
-            raise MinibrainsError("a model is loaded from its file, and this brain is in none")
+            raise MinibrainsError("this model has no file to be loaded from; save it first")
         self._ref = self.brain.ref
         answers: tuple[str, ...] = ()
         if self.answer == "choose":
