@@ -42,7 +42,7 @@ class Question(NamedTuple):
     """The picture, uint8 [h, w, 3]; None if the model does not see."""
     prompt: str
     adapters: Adapters
-    most: int
+    max_tokens: int
     """The largest number of tokens of a generated answer; 0: choose one of the answers."""
 
 
@@ -114,13 +114,16 @@ class LocalModel:
                 except Exception as error:
                     replies[place] = error
                     continue
-                key = (question.adapters, question.most, _sizes(read[place]))
+                key = (question.adapters, question.max_tokens, _sizes(read[place]))
                 groups.setdefault(key, []).append(place)
             for places in groups.values():
-                adapters, most = questions[places[0]].adapters, questions[places[0]].most
+                adapters, max_tokens = (
+                    questions[places[0]].adapters,
+                    questions[places[0]].max_tokens,
+                )
                 inputs = [read[place] for place in places]
                 try:
-                    found = self._answer_together(adapters, most, inputs)
+                    found = self._answer_together(adapters, max_tokens, inputs)
                 except Exception as error:
                     replies.update(dict.fromkeys(places, error))
                     continue
@@ -128,14 +131,14 @@ class LocalModel:
         return [replies[place] for place in range(len(questions))]
 
     def _answer_together(
-        self, adapters: Adapters, most: int, inputs: Sequence[Mapping[str, torch.Tensor]]
+        self, adapters: Adapters, max_tokens: int, inputs: Sequence[Mapping[str, torch.Tensor]]
     ) -> list[Answer]:
         model = self._model(adapters)
         lengths = [each["input_ids"].shape[1] for each in inputs]
         answers: list[Answer] = []
-        if most:
+        if max_tokens:
             together = self._plain.joined(inputs)
-            written = model.generate(**together, **GREEDY, max_new_tokens=most)
+            written = model.generate(**together, **GREEDY, max_new_tokens=max_tokens)
             for tokens, length in zip(written[:, max(lengths) :], lengths, strict=True):
                 text = self._plain.tokenizer.decode(tokens, skip_special_tokens=True)
                 answers.append(Answer(text, length, ABSENT, ABSENT))

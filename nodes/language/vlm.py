@@ -22,7 +22,14 @@ NO_ANSWER: Final = Answer("", 0, ABSENT, ABSENT)
 """The answer of a model that failed."""
 
 
-class Strategist(Node, abstract=True, background="either", fallback=NO_ANSWER):
+class Strategist(
+    Node,
+    abstract=True,
+    background="either",
+    fallback=NO_ANSWER,
+    version=2,
+    renamed_widgets={1: {"most": "max_tokens"}},
+):
     """The base class of nodes that ask a model in this process.
 
     prompt:    the question
@@ -41,7 +48,7 @@ class Strategist(Node, abstract=True, background="either", fallback=NO_ANSWER):
         doc="generate an answer token by token, or choose one of the brain's answers; a model "
         "whose brain names none generates in any case",
     )
-    most: int = widget(
+    max_tokens: int = widget(
         default=50, min=1, max=4096, doc="the largest number of tokens of a generated answer"
     )
 
@@ -96,8 +103,8 @@ class Strategist(Node, abstract=True, background="either", fallback=NO_ANSWER):
             prompt: The question.
             adapters: All of them for this model, unless their weight is 0.
         """
-        most = 0 if self._chooses else self.most
-        (reply,) = self._model.answer([Question(image, prompt, self._in_use(adapters), most)])
+        max_tokens = 0 if self._chooses else self.max_tokens
+        (reply,) = self._model.answer([Question(image, prompt, self._in_use(adapters), max_tokens)])
         return raised(reply)
 
     def _in_use(self, adapters: Sequence[Adapter]) -> Adapters:
