@@ -467,6 +467,7 @@ def test_the_scripted_workflow_plays_and_decides_by_the_clock(
         assert len(list(run)) <= 2
 
 
+@pytest.mark.slow
 def test_an_episode_keeps_nothing_of_the_one_before(summary: Callable[..., dict[str, Any]]) -> None:
     """With two workers each of them begins with nothing."""
     arguments = ("sf2_scripted", "--episodes", 2, "--ticks", 900)

@@ -102,6 +102,7 @@ def test_a_question_that_cannot_be_asked_fails_alone() -> None:
         _check_equal(reply, model.answer([question])[0])
 
 
+@pytest.mark.slow
 def test_strategists_share_a_model_in_a_process_of_its_own() -> None:
     picture = _questions(1)[0].image
     assert picture is not None

@@ -702,6 +702,7 @@ def test_a_hugging_face_folder_becomes_one_file(
     assert weights[NORM].dtype == torch.float32
 
 
+@pytest.mark.slow
 def test_a_header_has_room_for_a_large_tokenizer(tmp_path: Path) -> None:
     """That of Gemma 3 has 33 MB; a quotation mark in it is four characters in the header."""
     tokenizer = '  "word": 12345,\n' * 1_950_000
