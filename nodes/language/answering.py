@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 import numpy as np
 
-from minibrains import ABSENT, Absent, Number, Socket, Text
+from minibrains import ABSENT, Absent, BrainError, Number, Socket, Text
 from minibrains.brain_file import read_header
 from minibrains.loading import BrainRef
 from minibrains.torch_node import compute_on_one_thread
@@ -159,6 +159,11 @@ class LocalModel:
         """Return the model with these adapters, from the process's cache."""
         if not adapters:
             return self._plain.model
+        if self._placement.is_quantized:
+            raise BrainError(
+                f"adapters cannot be merged into weights in {self._placement.precision}; set "
+                'precision to "bf16", or the weight of the adapter to 0'
+            )
         ref = replace(self._ref, adapters=adapters)
         return self._load(ref, f"nodes.language.lora in {self._placement}", self._merged)
 

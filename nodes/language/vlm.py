@@ -60,7 +60,8 @@ class Strategist(
     precision: Precision = widget(
         default="auto",
         rebuild=True,
-        doc='in which it computes; "auto": bf16 on an accelerator, and f32 on the processor',
+        doc='the type of its weights; "auto": bf16 on an accelerator, and f32 on the processor; '
+        "int8, nf4: 8 and 4 bits",
     )
     shared: bool = widget(
         default=False,
