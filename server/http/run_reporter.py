@@ -85,9 +85,9 @@ class RunReporter:
             self._send_lines()
             self._send_pictures()
             now = perf_counter()
-            if now >= due:
+            # what changes after a while, in a run that is paused, is sent at once
+            if now >= due and self._send_changes():
                 due = now + _EVERY
-                self._send_changes()
         self._send_lines()
         self._send_pictures()
         self._send_changes()
@@ -125,10 +125,11 @@ class RunReporter:
                     return name
         return None
 
-    def _send_changes(self) -> None:
+    def _send_changes(self) -> bool:
+        """Send what has changed; return whether anything has."""
         engine, stats = self._controller.engine, self._controller.stats
         if engine is None or stats is None:
-            return
+            return False
         values = {key: describe_value(value) for key, value in self._controller.values.items()}
         is_new = stats is not self._sampled
         nodes = self._nodes(stats, _background_states(engine))
@@ -136,8 +137,10 @@ class RunReporter:
         if is_new:
             parts["budget"] = self._budget(engine, stats)
         news = {part: self._new(part, entries) for part, entries in parts.items()}
-        if any(news.values()):
-            self._send("seen", news)
+        if not any(news.values()):
+            return False
+        self._send("seen", news)
+        return True
 
     def _in_full(self) -> dict[str, dict[str, Any]]:
         """Return descriptions of the inputs and outputs of nodes that are watched in full.

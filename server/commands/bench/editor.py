@@ -348,6 +348,7 @@ def _timeline(page: Tab, server: Server) -> tuple[list[float], list[float]]:
     page.until("document.querySelector('.screen[data-node=console].lit')")
     dice = random.Random(1)
     scrubs = [_scrub(page, dice.randrange(TIMELINE)) for _ in range(_SCRUBS)]
+    _fork(page, server, TIMELINE // 2)  # the second worker loads the brains
     forks = [_fork(page, server, dice.randrange(TIMELINE - 100)) for _ in range(_FORKS)]
     return scrubs, forks
 
