@@ -714,11 +714,11 @@ def test_what_collects_is_left_out_where_states_are_held_back(
     result = json.loads(done.stdout)
     assert _each("left_out", result["players"]) == [left_out] + [[]] * (len(result["players"]) - 1)
     told = (
-        "sf2 (evaluated): decisions was left out, because it collects or trains, "
+        "sf2_ram_text (evaluated): decisions was left out, because it collects or trains, "
         "and these states or opponents are held back"
     )
     assert (told in describe(result)) is bool(left_out)
-    written = list((with_baselines / "evaluations/nodes").glob("sf2-*/**/decisions.jsonl"))
+    written = list((with_baselines / "evaluations/nodes").glob("sf2_ram_text-*/**/decisions.jsonl"))
     assert bool(written) is not bool(left_out)
 
 

@@ -156,7 +156,7 @@ def test_a_training_that_was_killed_goes_on_from_the_last_checkpoint(
     assert killed.said[0] == "the training killed goes on after update 2"
     assert trained_weights(killed) == trained_weights(whole)
     monitor = load_results(str(home / "training/killed"))
-    assert len(monitor) == 4 * 30 * 5 // 24
+    assert len(monitor) == 4 * (30 * 5 // 24)
     breakdowns: list[str] = []
     for name in ("whole", "killed"):
         breakdowns.append((home / "training" / name / "reward_breakdown.csv").read_text())

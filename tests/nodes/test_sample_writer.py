@@ -97,6 +97,7 @@ def test_a_sample_keeps_what_a_model_would_be_asked(tmp_path: Path) -> None:
     node = SampleWriter(name="moments", brain=TABLE)
     with opened(node, ScratchHost(tmp_path, start=START, frame_rate=60.0)) as host:
         for episode, prompts in enumerate((("Near", "Far"), ("Near", None), (None, None))):
+            host.tick = 0
             node.reset(Episode(episode, 5, "node"))
             for tick, prompt in enumerate(prompts):
                 host.tick = tick
