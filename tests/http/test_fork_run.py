@@ -32,7 +32,6 @@ def workflow(hold: int = 8) -> Json:
 async def opened(client: Talk, page: Page, played: str) -> str:
     """Open a finished run from its tape, and wait until it is read; return the id."""
     prompt_id = str((await client.post(f"/runs/{played}/rewind"))["prompt_id"])
-    await page.until("run", lambda data: data.get("rewinds") == played)
     await page.until(
         "run",
         lambda data: (
@@ -41,12 +40,6 @@ async def opened(client: Talk, page: Page, played: str) -> str:
     )
     assert (await client.get(f"/runs/{prompt_id}/timeline"))["difference"] is None
     return prompt_id
-
-
-async def close(client: Talk, page: Page, prompt_id: str) -> None:
-    """Stop a run, so that its worker is free for others."""
-    await client.post(f"/runs/{prompt_id}/stop")
-    await client.outcome(page, prompt_id)
 
 
 async def episode(client: Talk, page: Page, prompt_id: str) -> Json:
@@ -83,10 +76,11 @@ def test_two_forks_of_one_run(server: Server) -> None:
                 beside = await opened(client, page, fork["prompt_id"])
                 about = await client.get(f"/runs/{rewound}/difference?from={beside}")
                 found.append(about["tick"])
-                await close(client, page, beside)
+                await client.post(f"/runs/{beside}/stop")
+                await client.outcome(page, beside)
             assert found[0] is None
             assert FORKED_AT < found[1] < TICKS
-            await close(client, page, rewound)
+            await client.post(f"/runs/{rewound}/stop")
 
     server.talk(talk, 120)
 
@@ -118,7 +112,7 @@ def test_ticks_are_found_by_value(server: Server) -> None:
                 refused = await client.post(f"/runs/{rewound}/find", {"output": output}, 400)
                 assert "nothing can be found" in refused["error"]["message"]
             await client.post(f"/runs/{rewound}/find", {**asked, "condition": "soon"}, 400)
-            await close(client, page, rewound)
+            await client.post(f"/runs/{rewound}/stop")
 
     server.talk(talk, 120)
 
@@ -142,7 +136,7 @@ def test_what_cannot_be_forked_is_refused_in_a_sentence(server: Server) -> None:
             await client.post(f"/runs/{going}/fork", {"tick": 1}, 409)
             await client.get(f"/runs/{rewound}/difference?from={going}", 409)
             await client.get(f"/runs/{rewound}/difference?from=nobody", 404)
-            await close(client, page, going)
-            await close(client, page, rewound)
+            await client.post(f"/runs/{going}/stop")
+            await client.outcome(page, going)
 
     server.talk(talk, 120)
