@@ -406,11 +406,12 @@ class Engine:
                     nodes[runtime.name] = runtime.endpoint.state()
                 except Exception as error:
                     raise runtime.failure(self.tick, error) from error
-        replayed_calls = {
-            name: runtime.replayed_call.state()
-            for name, runtime in self.runtimes.items()
-            if runtime.replayed
-        }
+        replayed_calls: dict[str, Any] = {}
+        for name, runtime in self.runtimes.items():
+            if runtime.replayed:
+                replayed_calls[name] = runtime.replayed_call.state()
+            elif runtime.pending is not None and not background:
+                replayed_calls[name] = runtime.pending.as_replayed()
         return {
             "tick": self.tick,
             "ticks": self.ticks,

@@ -85,9 +85,10 @@ class RunReporter:
             self._send_lines()
             self._send_pictures()
             now = perf_counter()
-            # what changes after a while, in a run that is paused, is sent at once
-            if now >= due and self._send_changes():
+            # of a run that stands still, a page waits for each change: the tick that it asked for
+            if now >= due or self._controller.waiting:
                 due = now + _EVERY
+                self._send_changes()
         self._send_lines()
         self._send_pictures()
         self._send_changes()
@@ -125,11 +126,10 @@ class RunReporter:
                     return name
         return None
 
-    def _send_changes(self) -> bool:
-        """Send what has changed; return whether anything has."""
+    def _send_changes(self) -> None:
         engine, stats = self._controller.engine, self._controller.stats
         if engine is None or stats is None:
-            return False
+            return
         values = {key: describe_value(value) for key, value in self._controller.values.items()}
         is_new = stats is not self._sampled
         nodes = self._nodes(stats, _background_states(engine))
@@ -137,10 +137,8 @@ class RunReporter:
         if is_new:
             parts["budget"] = self._budget(engine, stats)
         news = {part: self._new(part, entries) for part, entries in parts.items()}
-        if not any(news.values()):
-            return False
-        self._send("seen", news)
-        return True
+        if any(news.values()):
+            self._send("seen", news)
 
     def _in_full(self) -> dict[str, dict[str, Any]]:
         """Return descriptions of the inputs and outputs of nodes that are watched in full.

@@ -1,4 +1,4 @@
-"""A recorded run is opened on the page as a timeline, and shown at any of its ticks."""
+"""A recorded run, or the last ticks of one that is paused, are shown on the page as a timeline."""
 
 from __future__ import annotations
 
@@ -73,6 +73,56 @@ def test_a_recorded_run_is_shown_at_any_tick(page: EditorPage, screenshots: Path
     page.page.locator(f'[data-run="{played}"]').click()
     expect(timeline).to_be_hidden()
     page.until("session.run.state === 'done'")
+
+
+@pytest.mark.slow
+def test_the_last_ticks_of_a_run_are_shown_and_it_goes_on(
+    page: EditorPage, screenshots: Path | None
+) -> None:
+    page.start_with("airstriker")
+    page.set_many_episodes()
+    page.run()
+    page.until("session.run.tick > 150")
+    page.press("p")
+    page.until("session.run.state === 'paused'")
+    going = page.ask("session.run.id")
+    now = page.ask("session.run.ticks")
+    page.until(f"document.querySelector('[data-node=console]').dataset.tick == {now}")
+    picture = page.picture("console")
+
+    # one tick back opens them; pictures, values and wires are those of that tick
+    timeline = page.page.locator("#timeline")
+    slider = timeline.get_by_label("Tick", exact=True)
+    expect(timeline.locator("output")).to_contain_text("drag to see earlier ones")
+    page.page.locator("#board").focus()
+    page.press(",")
+    page.until(f"session.run.rewinds === '{going}' && session.run.ticks === {now - 1}")
+    expect(timeline.locator("output")).to_contain_text(f"Tick {now - 1} of {now}")
+    for tick in (now - 100, now - 3, now):
+        slider.fill(str(tick))
+        page.until(f"session.run.ticks === {tick}")
+        page.until(f"document.querySelector('[data-node=console]').dataset.tick == {tick}")
+    assert page.picture("console") == picture
+    if screenshots is not None:
+        slider.fill(str(now - 100))
+        page.until(f"session.run.ticks === {now - 100}")
+        page.page.screenshot(path=screenshots / "editor-live-timeline-light-1280x800.png")
+
+    # what is changed meanwhile holds when the run goes on
+    page.set_widget("console", "noops", "3")
+    timeline.get_by_role("button", name="Go on live").click()
+    page.until(f"session.run.id === '{going}' && session.run.ticks > {now + 5}")
+    expect(timeline).to_be_hidden()
+    played = "(await (await fetch(`api/runs/${session.run.id}`)).json()).workflow"
+    assert page.ask(f"(async () => {played}.nodes.console.set.noops)()") == 3
+
+    # Stop ends the run, also from its past
+    page.press("p")
+    page.until("session.run.state === 'paused'")
+    page.press(",")
+    page.until("session.isInThePast")
+    page.page.locator("button.stop").click()
+    page.until(f"session.run.id === '{going}' && session.run.state === 'stopped'")
 
 
 @pytest.mark.slow

@@ -133,6 +133,8 @@ export interface Fork {
 }
 
 export interface Timeline {
+  /** Not 0 if only the last ticks of the run are known. */
+  readonly first: number;
   readonly last: number;
   readonly marks: readonly Mark[];
   /** The first difference to the tape, or null. */
@@ -257,13 +259,13 @@ export const api = {
     return ((await response.json()) as { prompt_id: string }).prompt_id;
   },
 
-  /** Open the tape of a finished run. Return the id of the run that plays it. */
+  /** Open the tape of a finished run, or pause one that goes on and open its last ticks. Return the id of the run that plays them. */
   rewind: async (id: string, client: string): Promise<string> => {
     const response = await post(`/runs/${encodeURIComponent(id)}/rewind`, { client_id: client });
     return ((await response.json()) as { prompt_id: string }).prompt_id;
   },
   seek: (id: string, tick: number) => post(`/runs/${encodeURIComponent(id)}/seek`, { tick }),
-  /** Return length and marks of a run that is rewound, once its tape is read. */
+  /** Return first and last tick and marks of a run that is rewound, once its tape is read. */
   timeline: (id: string) => json<Timeline>(`/runs/${encodeURIComponent(id)}/timeline`),
   /** Play a run that is rewound on from a tick, with a workflow. Return the id of that run, and the tick at which it begins. */
   fork: async (

@@ -55,6 +55,10 @@ export class Session {
   beside: Beside | null = null;
   #gameCanvas: HTMLCanvasElement | null = null;
   #seeking: Seeking | null = null;
+  /** The tick to show once the tape is being read. */
+  #wanted: number | null = null;
+  /** The run whose last ticks are shown, which waits meanwhile, and what it plays of the workflow. */
+  #waiting: { id: string; nodes: object | null; breakpoints: JsonObject } | null = null;
   /** The run and the nodes whose input this page took: it may show another run before it releases them. */
   #played: { run: string; nodes: readonly string[] } = { run: "", nodes: [] };
 
@@ -135,31 +139,68 @@ export class Session {
     showMessage(`It cannot run yet. ${first.node}: ${faultText(first)}${more}`, "error");
   }
 
-  /** Open the tape of a finished run, to see it at any of its ticks. */
+  /** Open the tape of a finished run, or the last ticks of the one that is shown, to see any of its ticks. */
   async rewind(id: string): Promise<void> {
+    const isShown = isTicking(this.run) && this.run.id === id;
+    const waiting = { id, nodes: this.#playedNodes, breakpoints: this.#playedBreakpoints };
     try {
-      this.follow(await api.rewind(id, this.#connection.client));
+      const opened = await api.rewind(id, this.#connection.client);
+      void this.#show(opened, isShown);
+      this.#waiting = isShown ? waiting : null;
+      this.#emit("run");
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
+      this.#wanted = null;
       showMessage(error.message, "error");
     }
   }
 
-  /** Show another tick of the run that is rewound, and of the one beside it. */
+  /** The last ticks of a run are shown that goes on afterwards. */
+  get isInThePast(): boolean {
+    return this.#waiting !== null && this.run?.rewinds === this.#waiting.id;
+  }
+
+  /** Return from its last ticks to the run itself, which is still paused, with what was changed on the page meanwhile. */
+  async #return(): Promise<void> {
+    const waiting = this.#waiting;
+    if (waiting === null) return;
+    const shown = this.#show(waiting.id, true);
+    this.#playedNodes = waiting.nodes;
+    this.#playedBreakpoints = waiting.breakpoints;
+    await shown;
+    await this.#editLive();
+  }
+
+  /** Let the run whose last ticks are shown go on. */
+  async goLive(): Promise<void> {
+    await this.#return();
+    await this.control("resume");
+  }
+
+  /** Show another tick of the run that is rewound, and of the one beside it; of a run that goes on, open its last ticks first. */
   async seek(tick: number): Promise<void> {
     const { run } = this;
-    if (!isTicking(run) || run.rewinds === null) return;
+    if (!isTicking(run)) {
+      if (this.isInThePast) this.#wanted = tick;
+      return;
+    }
+    if (run.rewinds === null) {
+      const isOpening = this.#wanted !== null;
+      this.#wanted = tick;
+      if (!isOpening) await this.rewind(run.id);
+      return;
+    }
     if (this.#seeking?.run !== run.id) this.#seeking = new Seeking(run.id);
     this.beside?.seek(tick);
     await this.#seeking.to(tick);
   }
 
-  /** Play one tick, or, of a run that is rewound, return to the one before; then the run is paused. */
+  /** Play one tick, or return to the one before; then the run is paused. */
   async step(by: 1 | -1): Promise<void> {
     const { run } = this;
     if (!isTicking(run)) return;
-    if (run.rewinds !== null) await this.seek(Math.max(0, run.ticks + by));
-    else if (by === 1) await this.control("step");
+    if (run.rewinds !== null || by === -1) await this.seek(Math.max(0, run.ticks + by));
+    else await this.control("step");
   }
 
   /** Only a recorded run has a state at each of its ticks. */
@@ -237,17 +278,23 @@ export class Session {
   }
 
   follow(id: string): void {
+    void this.#show(id);
+  }
+
+  /** Show a run; `isSame`: other ticks of the same run are shown, so its pictures stay until there are new ones. */
+  async #show(id: string, isSame = false): Promise<void> {
     if (this.run?.id !== id) {
       this.#leaveRewound();
+      this.#waiting = null;
       this.play(false);
-      this.#screens.clear();
+      if (!isSame) this.#screens.clear();
       this.#playedNodes = null;
       this.run = newRun(id);
     }
     this.editor.document.run = id;
     this.#render();
-    void this.#catchUp(id);
     this.#emit("lists");
+    await this.#catchUp(id);
   }
 
   /** Fetch what was missed. Whatever the websocket has reported in the meantime is newer than the answer, and stays. */
@@ -264,6 +311,7 @@ export class Session {
     if (this.run === before) {
       for (const type of ["run", "nodes", "values"])
         this.run = applyEvent(this.run, type, type === "run" ? data : { ...data, prompt_id: id });
+      if (isTicking(this.run)) this.#showWanted();
     }
     if (isObject(data.error))
       this.run = applyEvent(this.run, "failed", { ...data.error, prompt_id: id });
@@ -292,6 +340,7 @@ export class Session {
   clearRun(): void {
     this.play(false);
     this.#leaveRewound();
+    this.#waiting = this.#wanted = null;
     this.run = null;
     this.#playedNodes = null;
     this.#screens.clear();
@@ -344,6 +393,13 @@ export class Session {
     if (what === "stop") {
       if (id === this.#stopped.id && performance.now() - this.#stopped.at < SECOND_STOP_MS) return; // a double click
       this.#stopped = { id, at: performance.now() };
+      if (this.#waiting && id === this.run?.id) {
+        // the run itself is meant, and not what shows its last ticks
+        const waiting = this.#waiting.id;
+        await this.#show(waiting, true);
+        await this.control("stop", waiting);
+        return;
+      }
     }
     await api.control(id, what).catch((error: Error) => showMessage(error.message, "error"));
   }
@@ -510,8 +566,18 @@ export class Session {
     if (this.run.error !== null && this.run.error !== before.error)
       showMessage(this.run.error, "error");
     if (before.state === "running" && this.run.rewinds !== null) this.beside?.seek(this.run.ticks);
-    if (isTicking(this.run) && !isTicking(before)) void this.#editLive(); // what was changed while it waited
+    if (isTicking(this.run) && !isTicking(before)) {
+      void this.#editLive(); // what was changed while it waited
+      this.#showWanted();
+    }
     this.#render();
+  }
+
+  #showWanted(): void {
+    const tick = this.#wanted;
+    if (tick === null || this.run?.rewinds === null) return;
+    this.#wanted = null;
+    void this.seek(tick);
   }
 
   #render(): void {

@@ -98,11 +98,18 @@ export function makeCommands(
       run: () => void session.step(1),
     },
     {
-      name: "One tick back, in a recorded run",
+      name: "One tick back",
       section: "Run",
       keys: [","],
-      isDisabled: () => !isTicking(session.run) || session.run.rewinds === null,
+      isDisabled: () => !isTicking(session.run),
       run: () => void session.step(-1),
+    },
+    {
+      name: "Go on live",
+      section: "Run",
+      keys: ["Shift+l"],
+      isDisabled: () => !session.isInThePast,
+      run: () => void session.goLive(),
     },
     {
       name: "Run from here, beside the recorded run",
