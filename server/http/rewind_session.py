@@ -69,6 +69,7 @@ class RewindSession(Session):
             "last": rewind.last,
             "difference": rewind.difference,
             "marks": [mark._asdict() for mark in rewind.marks],
+            "courses": rewind.courses,
         }
         self._rewind = rewind
         self._read.set()

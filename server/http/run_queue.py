@@ -239,8 +239,8 @@ class RunQueue:
         await run.begun.wait()
 
     async def timeline(self, run: ServerRun) -> dict[str, Any]:
-        """Return `first`, `last` and `marks` of a recorded run once it was read, or `error` and
-        `faults`.
+        """Return `first`, `last`, `marks` and `courses` of a recorded run once it was read, or
+        `error` and `faults`.
         """
         return await self._ask(run, "timeline")
 

@@ -34,6 +34,13 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "_RECENT_SECONDS", 0.0)
 
 
+def workflow(**more: Any) -> dict[str, Any]:
+    """A workflow with a Preview of a number."""
+    data = thinking_workflow(noops=0, **more)
+    data["nodes"]["shown"] = {"type": "Preview@2", "in": {"value": "ponder.number"}}
+    return data
+
+
 class Keeps(Watches):
     """Notes what is on the wires, changes the graph once, and takes the last ticks at some."""
 
@@ -45,7 +52,7 @@ class Keeps(Watches):
 
     def between_ticks(self, run: mb.Run) -> mb.Budget:
         if run.engine.ticks == EDITED_AT and not self._editors:
-            plan = compile_graph(run.check(parse_workflow(thinking_workflow(noops=0, hold=3))))
+            plan = compile_graph(run.check(parse_workflow(workflow(hold=3))))
             self._editors.append(threading.Thread(target=run.edit, args=(plan,)))
             self._editors[0].start()
             while not run.engine.edits:
@@ -64,7 +71,7 @@ def play(spec: mb.RunSpec, hook: Keeps, **more: Any) -> mb.Run:
     return run
 
 
-SPEC = mb.RunSpec(thinking_workflow(noops=0), episodes=2, ticks=TICKS // 2, seed=5, packs=(PACK,))
+SPEC = mb.RunSpec(workflow(), episodes=2, ticks=TICKS // 2, seed=5, packs=(PACK,))
 
 
 def test_every_one_of_the_last_ticks_is_shown_as_it_was() -> None:
@@ -86,6 +93,12 @@ def test_every_one_of_the_last_ticks_is_shown_as_it_was() -> None:
                 assert output_values(rewind.run.engine) == keeps.seen[tick], (present, tick)
             rewind.go_to(0)
             assert rewind.tick == rewind.first
+            course = rewind.courses["shown.value"]
+            ends = [tick for tick, _ in course[1:]] + [present + 1]
+            for (tick, value), end in zip(course, ends, strict=True):
+                # an episode begins without a value
+                on_wire = {keeps.seen[at]["ponder.number"] for at in range(tick, end)}
+                assert on_wire - {"None"} == {repr(value)}
             shown = range(rewind.first, present + 1)
             assert [mark.tick for mark in rewind.marks if mark.kind == "edit"] == [
                 tick for tick in (EDITED_AT,) if tick in shown

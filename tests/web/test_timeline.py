@@ -82,7 +82,7 @@ def test_the_last_ticks_of_a_run_are_shown_and_it_goes_on(
     page.start_with("airstriker")
     page.set_many_episodes()
     page.run()
-    page.until("session.run.tick > 150")
+    page.until("session.run?.tick > 150")
     page.press("p")
     page.until("session.run.state === 'paused'")
     going = page.ask("session.run.id")

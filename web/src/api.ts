@@ -127,6 +127,9 @@ export interface Mark {
   readonly text: string;
 }
 
+/** The ticks at which a number changed, with its values from then on. */
+export type Course = readonly (readonly [tick: number, value: number])[];
+
 export interface Fork {
   readonly prompt_id: string;
   readonly tick: number;
@@ -137,6 +140,8 @@ export interface Timeline {
   readonly first: number;
   readonly last: number;
   readonly marks: readonly Mark[];
+  /** The numbers that Preview nodes are given, by input. */
+  readonly courses: Readonly<Record<string, Course>>;
   /** The first difference to the tape, or null. */
   readonly difference: { readonly from: number; readonly to: number } | null;
 }

@@ -1,6 +1,6 @@
 /** The run that the page shows: starts it, controls it, and applies the server's events to it. */
 
-import { api, type Fault, faultText, RequestError } from "../api";
+import { api, type Fault, faultText, RequestError, type Timeline } from "../api";
 import { Beside } from "../live/beside";
 import { WHOLE_TICK } from "../live/budget";
 import { Connection } from "../live/connection";
@@ -55,6 +55,8 @@ export class Session {
   beside: Beside | null = null;
   #gameCanvas: HTMLCanvasElement | null = null;
   #seeking: Seeking | null = null;
+  /** The numbers that Preview nodes are given on all ticks of the run that is rewound, once its tape was read. */
+  courses: Timeline["courses"] = {};
   /** The tick to show once the tape is being read. */
   #wanted: number | null = null;
   /** The run whose last ticks are shown, which waits meanwhile, and what it plays of the workflow. */
@@ -289,6 +291,7 @@ export class Session {
       this.play(false);
       if (!isSame) this.#screens.clear();
       this.#playedNodes = null;
+      this.courses = {};
       this.run = newRun(id);
     }
     this.editor.document.run = id;

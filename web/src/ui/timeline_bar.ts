@@ -142,6 +142,7 @@ export class TimelineBar {
       const timeline = await api.timeline(id);
       if (this.#run !== id) return;
       this.#timeline = timeline;
+      this.session.courses = timeline.courses;
       const { difference } = timeline;
       if (difference)
         showMessage(
@@ -153,6 +154,7 @@ export class TimelineBar {
       return;
     }
     this.#setEnabled(true);
+    this.session.updateWatch();
     this.#update();
     this.#paint();
   }
