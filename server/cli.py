@@ -150,7 +150,7 @@ def parser() -> argparse.ArgumentParser:
     )
     run.set_defaults(module="run")
 
-    games = argparse.ArgumentParser(add_help=False)
+    games = _Parser(add_help=False)
     games.add_argument(
         "--states",
         metavar="SPLIT[/PATTERN]",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from minibrains.evaluation.player import Player
 from minibrains.evaluation.protocol import PINNED, choose_game, make_protocol
 from minibrains.evaluation.report import compared, headline, made_with, table_lines
 from minibrains.evaluation.rows import Rows
+from minibrains.files import write_atomic
 from minibrains.games.splits import HELD_BACK
 from minibrains.graph.registry import Registry
 from minibrains.run.spec import RunSpec
@@ -147,16 +149,18 @@ class Sweep:
         return Player(roles, graph, spec.for_worker(graph.workflow), self.protocol, left_out)
 
     @property
-    def name(self) -> str:
-        """The name of the workflow."""
-        return self.variants[0].player.name
+    def title(self) -> str:
+        """The title of the workflow, or else its name."""
+        workflow = self.variants[0].player.graph.workflow
+        return workflow.title or workflow.name
 
     @property
     def stem(self) -> str:
         """The name of the files of its result."""
+        player = self.variants[0].player
         keys = "".join(variant.player.key for variant in self.variants)
         tag = hashlib.sha256(keys.encode()).hexdigest()[:8]
-        return f"{self.name}-sweep-{self.protocol.split}-{self.episodes}-{tag}"
+        return f"{player.name}-sweep-{self.protocol.split}-{self.episodes}-{tag}"
 
     def rows(self, out: Path) -> list[Rows]:
         """Open the files with the episodes of the variants, in a folder of evaluations: what was
@@ -196,13 +200,16 @@ class Sweep:
             played = {n: known.episodes[n] for n in range(self.episodes) if n in known.episodes}
             counted.append(played)
         begun = [index for index, played in enumerate(counted) if played]
-        who = [self.variants[index].player.as_json() for index in begun]
-        found = compared(who, [counted[index] for index in begun], self.rules.measures)
-        figures = dict(zip(begun, found, strict=True))
+        figures: dict[int, dict[str, Any]] = {}
+        if begun:
+            who = [self.variants[index].player.as_json() for index in begun]
+            found = compared(who, [counted[index] for index in begun], self.rules.measures)
+            figures = dict(zip(begun, found, strict=True))
         variants: list[dict[str, Any]] = []
         for index, variant in enumerate(self.variants):
             variants.append({"values": dict(variant.values), **figures.get(index, {})})
         return {
+            "title": self.title,
             "protocol": self.protocol.as_json(),
             "episodes": self.episodes,
             "baseline_episodes": None,
@@ -226,10 +233,22 @@ def _check_axes(axes: Sequence[Axis]) -> None:
         raise MinibrainsError(f"these are {count} variants; expected at most {MOST}")
 
 
+def write_result(sweep: Sweep, rows: Sequence[Rows], out: Path) -> dict[str, Any]:
+    """Write the result of a sweep, and its picture, to a folder; return it with the paths of its
+    files. Raises OSError.
+    """
+    result = sweep.result(rows)
+    json_file, chart_file = out / f"{sweep.stem}.json", out / f"{sweep.stem}.png"
+    result["files"] = {"json": str(json_file), "png": str(chart_file)}
+    write_atomic(json_file, json.dumps(result, indent=1, ensure_ascii=False) + "\n")
+    draw(result, chart_file)
+    return result
+
+
 def describe(result: Mapping[str, Any]) -> str:
     """Return the results of a sweep as a table for people."""
     named = [(_values_text(variant), variant) for variant in result["variants"]]
-    lines = [headline(result), *table_lines(_name_of(result), named)]
+    lines = [result["title"], headline(result), *table_lines("variant", named)]
     lines.append(
         "better/worse: episodes that only the first variant, or only this one, won; p: exact "
         "two-sided sign test of those"
@@ -245,14 +264,17 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
     """Draw a line for each variant, and write a PNG file. Raises OSError."""
     bars: list[chart.Bar] = []
     for variant in result["variants"]:
-        values = variant["values"].values()
-        bars.append(chart.Bar(", ".join(map(str, values)), _values_text(variant), variant))
-    chart.draw_bars(f"Episodes won: {_name_of(result)}", headline(result), bars, path)
+        name = ", ".join(_short(value) for value in variant["values"].values())
+        bars.append(chart.Bar(name, ", ".join(variant["values"]), variant))
+    chart.draw_bars(f"Episodes won: {result['title']}", headline(result), bars, path)
 
 
-def _name_of(result: Mapping[str, Any]) -> str:
-    name: str = result["variants"][0]["name"]
-    return name
+def _short(value: Any) -> str:
+    """Return a value, or the name of a brain without its folder."""
+    text = str(value)
+    if text.endswith(".safetensors"):
+        return Path(text).stem
+    return text
 
 
 def _values_text(variant: Mapping[str, Any]) -> str:

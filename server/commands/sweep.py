@@ -7,8 +7,7 @@ import json
 from pathlib import Path
 
 from minibrains.evaluation.report import outcome
-from minibrains.evaluation.sweep import Sweep, describe, draw, read_axis
-from minibrains.files import write_atomic
+from minibrains.evaluation.sweep import Sweep, describe, read_axis, write_result
 from server.cli import DONE, FAILED, STOPPED
 from server.commands.play_games import play_games, say_stopped
 from server.commands.workflow_arguments import read_registry, read_spec
@@ -39,15 +38,11 @@ def main(arguments: argparse.Namespace) -> int:
         say_stopped(arguments, whole - left, whole)
         return STOPPED
 
-    result = sweep.result(rows)
-    json_file, chart_file = out / f"{sweep.stem}.json", out / f"{sweep.stem}.png"
-    result["files"] = {"json": str(json_file), "png": str(chart_file)}
-    write_atomic(json_file, json.dumps(result, indent=1, ensure_ascii=False) + "\n")
-    draw(result, chart_file)
+    result = write_result(sweep, rows, out)
     if arguments.json:
         print(json.dumps(result))
     else:
-        print(printable("\n".join([describe(result), str(json_file), str(chart_file)])))
+        print(printable("\n".join([describe(result), *result["files"].values()])))
     failed: list[str] = []
     for known in rows:
         for index in range(arguments.episodes):

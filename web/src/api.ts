@@ -15,6 +15,7 @@ import {
   type SampleFilter,
   sampleQuery,
 } from "./model/samples";
+import type { Axis, Sweep } from "./model/sweep";
 import { type Workflow, workflowFromJson } from "./model/workflow";
 
 export interface Fault {
@@ -409,6 +410,20 @@ export const api = {
     const response = await post(`${dataPath(name)}/asking`, { brain, question, episode });
     return (await response.json()) as Asking;
   },
+  /** The latest sweep, or null. */
+  sweep: () => json<Sweep | null>("/sweep"),
+  startSweep: async (asked: {
+    workflow: Workflow;
+    name: string | null;
+    axes: readonly Axis[];
+    states: string;
+    episodes: number;
+  }): Promise<Sweep> => (await post("/sweep", asked)).json(),
+  stopSweep: () => post("/sweep/stop", {}),
+  /** Return the address of a file that a sweep has left. */
+  fileOfSweep: (filename: string) =>
+    `api/view?${new URLSearchParams({ type: "evaluations", filename })}`,
+
   stopAsking: (name: string) => post(`${dataPath(name)}/asking/stop`, {}),
 
   /** Return a file with a workflow and its brains. */

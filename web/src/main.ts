@@ -31,6 +31,7 @@ import { openPalette } from "./ui/palette";
 import { Panel } from "./ui/panel";
 import { Previews } from "./ui/previews";
 import { openResults } from "./ui/results";
+import { openSweep } from "./ui/sweep_view";
 import { applyTheme, toggleTheme } from "./ui/theme";
 import { TimelineBar } from "./ui/timeline_bar";
 import { toolbar } from "./ui/toolbar";
@@ -93,6 +94,7 @@ async function start(): Promise<void> {
     pictures,
     values: () => values.toggle(),
     gallery,
+    sweep: () => void openSweep(editor, session),
     palette: () => {
       const { left, top, width, height } = canvas.getBoundingClientRect();
       const client = [left + width / 2 - 210, top + height / 4] as const;

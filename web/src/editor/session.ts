@@ -13,6 +13,7 @@ import { Seeking } from "../live/seeking";
 import { wireValues } from "../live/wire_values";
 import { isObject, type JsonObject, same } from "../model/json";
 import type { Asking } from "../model/samples";
+import type { Sweep } from "../model/sweep";
 import { modeOf, type Workflow } from "../model/workflow";
 import { download } from "../ui/dom";
 import { ask, clearMessages, showMessage } from "../ui/overlay";
@@ -27,13 +28,15 @@ const MAX_IN_FULL = 10;
 /** The name, for the web worker, of the canvas beside that of another run; no node can have it. */
 const BESIDE = "beside another";
 
-type Topic = "run" | "lists" | "workflows" | "brains" | "games" | "data" | "asking";
+type Topic = "run" | "lists" | "workflows" | "brains" | "games" | "data" | "asking" | "sweep";
 
 export class Session {
   run: Run | null = null;
   connected = false;
   /** How far a brain was asked about a data set, as the server said last. */
   asking: Asking | null = null;
+  /** The latest sweep, as the server said last. */
+  sweep: Sweep | null = null;
   readonly view = new LiveView();
   /** The node that is watched in full; null: none. */
   #full: string | null = null;
@@ -552,6 +555,11 @@ export class Session {
     if (type === "asking") {
       this.asking = data as unknown as Asking;
       this.#emit("asking");
+      return;
+    }
+    if (type === "sweep") {
+      this.sweep = data as unknown as Sweep;
+      this.#emit("sweep");
       return;
     }
     if (type === "run" && typeof data.prompt_id === "string" && typeof data.state === "string") {

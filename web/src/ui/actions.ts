@@ -16,6 +16,7 @@ export interface CommandContext {
   help(): void;
   theme(): void;
   gallery(): void;
+  sweep(): void;
   palette(): void;
   /** Open the list of all commands. */
   commands(): void;
@@ -117,6 +118,12 @@ export function makeCommands(
       keys: ["Shift+b"],
       isDisabled: () => !session.canFork,
       run: () => void session.fork(),
+    },
+    {
+      name: "Sweep a widget or a brain",
+      section: "Run",
+      keys: ["Shift+s"],
+      run: context.sweep,
     },
     {
       name: "Play, with keys or gamepad",
