@@ -54,7 +54,7 @@ class RunRoutes:
         yield web.post("/free", self.free)
         yield web.get("/runs", self.list)
         yield web.get("/runs/{id}", self.details)
-        yield web.post("/runs/{id}/{what:stop|pause|resume|step}", self.control)
+        yield web.post("/runs/{id}/{what:stop|pause|resume|step|step_node}", self.control)
         yield web.get("/runs/{id}/files", self.files)
         yield web.post("/runs/{id}/breakpoints", self.break_when)
         yield web.post("/runs/{id}/speed", self.set_speed)
@@ -246,7 +246,7 @@ class RunRoutes:
         return web.json_response(await asyncio.to_thread(self._history.files, prompt_id))
 
     async def control(self, request: web.Request) -> web.Response:
-        """Answer POST /runs/{id}/stop, /pause, /resume and /step."""
+        """Answer POST /runs/{id}/stop, /pause, /resume, /step and /step_node."""
         run, what = self._alive(request), request.match_info["what"]
         if what == "stop":
             await self._runs.stop(run)

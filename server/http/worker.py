@@ -118,6 +118,8 @@ class WorkerProcess:
             controller.pause(command == "pause")
         elif command == "step":
             controller.step(content)
+        elif command == "step_node":
+            controller.step_node()
         elif command == "seek":
             controller.seek(content)
         elif command == "speed":

@@ -147,6 +147,8 @@ export interface Timeline {
   readonly difference: { readonly from: number; readonly to: number } | null;
 }
 
+export type Control = "stop" | "pause" | "resume" | "step" | "step_node";
+
 export interface RunInfo {
   readonly prompt_id: string;
   readonly state: string;
@@ -294,8 +296,7 @@ export const api = {
     const response = await post(`/runs/${encodeURIComponent(id)}/find`, { output, condition });
     return ((await response.json()) as { marks: readonly Mark[] }).marks;
   },
-  control: (id: string, what: "stop" | "pause" | "resume" | "step") =>
-    post(`/runs/${encodeURIComponent(id)}/${what}`, {}),
+  control: (id: string, what: Control) => post(`/runs/${encodeURIComponent(id)}/${what}`, {}),
   edit: (id: string, workflow: Workflow) =>
     post(`/runs/${encodeURIComponent(id)}/edit`, { workflow }),
   /** Replace the breakpoints of a run. */

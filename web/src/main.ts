@@ -93,6 +93,7 @@ async function start(): Promise<void> {
     panel,
     pictures,
     values: () => values.toggle(),
+    showValues: () => values.open(),
     gallery,
     sweep: () => void openSweep(editor, session),
     palette: () => {

@@ -1,6 +1,6 @@
 /** The run that the page shows: starts it, controls it, and applies the server's events to it. */
 
-import { api, type Fault, faultText, RequestError, type Timeline } from "../api";
+import { api, type Control, type Fault, faultText, RequestError, type Timeline } from "../api";
 import { Beside } from "../live/beside";
 import { WHOLE_TICK } from "../live/budget";
 import { Connection } from "../live/connection";
@@ -394,7 +394,7 @@ export class Session {
     return isTicking(this.run) && this.run.rewinds === null && this.editor.hasConsole;
   }
 
-  async control(what: "stop" | "pause" | "resume" | "step", id = this.run?.id): Promise<void> {
+  async control(what: Control, id = this.run?.id): Promise<void> {
     if (!id) return;
     if (what === "stop") {
       if (id === this.#stopped.id && performance.now() - this.#stopped.at < SECOND_STOP_MS) return; // a double click
@@ -576,6 +576,8 @@ export class Session {
     if (this.run === before) return;
     if (this.run.error !== null && this.run.error !== before.error)
       showMessage(this.run.error, "error");
+    const { at } = this.run;
+    if (at !== null && at !== before.at) this.editor.board.select([at.node]);
     if (before.state === "running" && this.run.rewinds !== null) this.beside?.seek(this.run.ticks);
     if (isTicking(this.run) && !isTicking(before)) {
       void this.#editLive(); // what was changed while it waited

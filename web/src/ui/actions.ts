@@ -22,6 +22,8 @@ export interface CommandContext {
   commands(): void;
   /** Show or hide the values of the selected node. */
   values(): void;
+  /** Show the values of the selected node, if they are hidden. */
+  showValues(): void;
   readonly panel: Panel;
   readonly pictures: Pictures;
 }
@@ -97,6 +99,16 @@ export function makeCommands(
       keys: ["."],
       isDisabled: () => !isTicking(session.run),
       run: () => void session.step(1),
+    },
+    {
+      name: "One node forwards, within a tick",
+      section: "Run",
+      keys: ["o"],
+      isDisabled: () => !isTicking(session.run),
+      run: () => {
+        context.showValues();
+        void session.control("step_node");
+      },
     },
     {
       name: "One tick back",
