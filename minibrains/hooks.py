@@ -61,11 +61,11 @@ class Hook:
 
     Override the methods you need; the others do nothing.
 
-    They are called on the thread that ticks, but for `on_message` and `on_node_progress`, which may
-    be called on any thread, and for `on_edit` and the `prepare` of an edit, which are called on the
-    thread that edits. A hook that raises ends the run with that error. With several workers nothing
-    ticks in this process: `after_open`, `before_episode`, `between_ticks` and `on_edit` are not
-    called, and `run.engine` is not open.
+    They are called on the thread that ticks, except for `on_message` and `on_node_progress`, which
+    may be called on any thread, and for `on_edit` and the `prepare` of an edit, which are called on
+    the thread that edits. A hook that raises ends the run with that error. With several workers
+    nothing ticks in this process: `after_open`, `before_episode`, `between_ticks` and `on_edit` are
+    not called, and `run.engine` is not open.
 
     Example:
         >>> class CollectScores(Hook):

@@ -43,7 +43,9 @@ class Node:
     category: ClassVar[str | None] = None
     version: ClassVar[int] = 1
     migrations: ClassVar[Mapping[int, Migration]] = MappingProxyType({})
+    renamed_inputs: ClassVar[Mapping[int, Mapping[str, str]]] = MappingProxyType({})
     renamed_outputs: ClassVar[Mapping[int, Mapping[str, str]]] = MappingProxyType({})
+    renamed_widgets: ClassVar[Mapping[int, Mapping[str, str]]] = MappingProxyType({})
     clocked: ClassVar[bool] = False
     background: ClassVar[Background | None] = None
     keep: ClassVar[bool] = False
@@ -87,7 +89,7 @@ class Node:
                 if issubclass(base, Node) and base not in (Node, Register)
             ]
             cls.schema = read_schema(bases, register=issubclass(cls, Register), reserved=_RESERVED)
-            check_options(cls, cls.schema.outputs, register=issubclass(cls, Register))
+            check_options(cls, cls.schema, register=issubclass(cls, Register))
 
     @classmethod
     def run_files(cls, node: str, widgets: Mapping[str, Any]) -> Sequence[str]:

@@ -4,12 +4,12 @@ clocked=True)`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from inspect import get_annotations, isroutine
 from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, get_type_hints
 
 from minibrains.errors import NodeClassError, closest, suggest
-from minibrains.node_schema import Output
+from minibrains.node_schema import NodeSchema, Output
 from minibrains.values import describe_type, is_value_type, parse_value
 
 if TYPE_CHECKING:
@@ -43,16 +43,22 @@ class NodeOptions(TypedDict, total=False):
     """The heading under which lists of node types show it; without one, the name of its pack."""
 
     version: int
-    """Raised by a change that breaks saved workflows, together with an entry in `migrations` or
-    `renamed_outputs`."""
+    """Raised by a change that breaks saved workflows, together with an entry in `migrations`,
+    `renamed_inputs`, `renamed_outputs` or `renamed_widgets`."""
 
     migrations: Mapping[int, Migration]
     """Version n -> a function that takes the node's entry in a workflow file, and returns it in
     version n + 1."""
 
+    renamed_inputs: Mapping[int, Mapping[str, str]]
+    """Version n -> the inputs that were renamed in version n + 1, old -> new."""
+
     renamed_outputs: Mapping[int, Mapping[str, str]]
     """Version n -> the outputs that were renamed in version n + 1, old -> new. The links in a
     workflow file are adapted."""
+
+    renamed_widgets: Mapping[int, Mapping[str, str]]
+    """Version n -> the widgets that were renamed in version n + 1, old -> new."""
 
     clocked: bool
     """The node runs on every tick of its clock, not only when something was delivered."""
@@ -101,16 +107,18 @@ def set_options(cls: type, options: Mapping[str, Any]) -> None:
         setattr(cls, name, value)
 
 
-def check_options(cls: type[Node], outputs: Mapping[str, Output], register: bool) -> None:
-    """Check a class's own and inherited options against its methods and outputs.
+def check_options(cls: type[Node], schema: NodeSchema, register: bool) -> None:
+    """Check a class's own and inherited options against its methods, sockets and widgets.
 
     Raises NodeClassError.
     """
     _check_version(cls)
-    _check_renamed_outputs(cls, outputs)
+    _check_renamed(cls, "input", cls.renamed_inputs, schema.inputs)
+    _check_renamed(cls, "output", cls.renamed_outputs, schema.outputs)
+    _check_renamed(cls, "widget", cls.renamed_widgets, schema.widgets)
     if register:
         _check_foreground(cls)
-        _check_terminal(cls, outputs)
+        _check_terminal(cls, schema.outputs)
     else:
         _check_no_register(cls)
 
@@ -124,24 +132,27 @@ def _check_version(cls: type[Node]) -> None:
             f"{where} 'migrations' is {cls.migrations!r}; "
             "expected a dict from a version to a function"
         )
+    renamed = {*cls.renamed_inputs, *cls.renamed_outputs, *cls.renamed_widgets}
     for version in range(1, cls.version):
-        if version not in cls.renamed_outputs and not callable(cls.migrations.get(version)):
+        if version not in renamed and not callable(cls.migrations.get(version)):
             raise NodeClassError(
                 f"{cls.__name__} has version {cls.version} but no migration from version {version}"
             )
 
 
-def _check_renamed_outputs(cls: type[Node], outputs: Mapping[str, Output]) -> None:
-    for version in cls.renamed_outputs:
+def _check_renamed(
+    cls: type[Node], what: str, renamed: Mapping[int, Mapping[str, str]], there: Collection[str]
+) -> None:
+    for version in renamed:
         if version not in range(1, cls.version):
             raise NodeClassError(
-                f"{cls.__name__} renames outputs of version {version}; "
+                f"{cls.__name__} renames {what}s of version {version}; "
                 f"expected a version below its own, {cls.version}"
             )
-    for old, new in cls.renamed_outputs.get(cls.version - 1, {}).items():
-        if new not in outputs:
+    for old, new in renamed.get(cls.version - 1, {}).items():
+        if new not in there:
             raise NodeClassError(
-                f"{cls.__name__} renames the output {old!r} to {new!r}, which it does not have"
+                f"{cls.__name__} renames the {what} {old!r} to {new!r}, which it does not have"
             )
 
 

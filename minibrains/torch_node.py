@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack
 
 from minibrains.brain import Brain
@@ -49,6 +51,12 @@ class TorchNode(Node, abstract=True, background="optional"):
         default="cpu",
         rebuild=True,
         doc='where the network computes; "auto": an accelerator if there is one',
+    )
+    compiled: bool = widget(
+        default=False,
+        rebuild=True,
+        doc="compile the network with torch.compile on the first tick, for up to a minute; on the "
+        "processor this needs a C++ compiler. Results may differ in their last bits",
     )
 
     input_forms: ClassVar[Mapping[str, TensorForm]]
@@ -102,6 +110,9 @@ class TorchNode(Node, abstract=True, background="optional"):
         compute_on_one_thread()
         self._device = find_device(self.device)
         self.module: Any = self._find_frozen(host)
+        self._forward = self.forward
+        if self.compiled:
+            self._forward = _compile(self.forward, self._device)
         if hasattr(self, "initial"):
             check_state(self.start_state(2), 2, "initial(2)")
 
@@ -257,6 +268,24 @@ def find_device(name: str) -> torch.device:
     return torch.device(name)
 
 
+def _compile(forward: Callable[..., Any], device: torch.device) -> Callable[..., Any]:
+    """Return the function, which torch compiles when it is called for the first time.
+
+    Raises:
+        MinibrainsError: It would be compiled for the processor, and there is no C++ compiler.
+    """
+    import torch
+
+    compiler = os.environ.get("CXX", "g++")
+    if device.type == "cpu" and shutil.which(compiler) is None:
+        raise MinibrainsError(
+            f"torch.compile needs a C++ compiler, and there is no {compiler}; install one (on "
+            "Debian: apt-get install g++), or set compiled to false"
+        )
+    compiled: Callable[..., Any] = torch.compile(forward, dynamic=False)
+    return compiled
+
+
 def _read_weights(module: nn.Module, kind: type[Brain], config: Mapping[str, Any]) -> Brain:
     """Return a brain with the weights of a module,
     each in the dtype in which this kind of brain stores it.
@@ -310,7 +339,7 @@ def _plain_tick() -> Any:
 
         with torch.inference_mode():
             inputs = self.as_inputs(values)
-            return self.as_outputs(self.forward(*inputs))
+            return self.as_outputs(self._forward(*inputs))
 
     return tick
 
@@ -321,7 +350,7 @@ def _recurrent_tick() -> Any:
 
         with torch.inference_mode():
             inputs = self.as_inputs(values)
-            result = self.forward(*inputs, state=self.memory)
+            result = self._forward(*inputs, state=self.memory)
             if not isinstance(result, tuple) or len(result) != 2:
                 raise MinibrainsError(
                     f"forward gave {_describe(result)}; expected (outputs, state)"

@@ -37,7 +37,7 @@ class NodeCall:
         self.method = method
         self.arguments = arguments
         self.tick = tick
-        """The tick of the call; -1 not called by a tick of the game."""
+        """The tick of the call; -1 if it was not made by a tick of the game."""
         self.started: float | None = None
         """The time at which the node began to work on it; None before that."""
         self.finished = threading.Event()
@@ -358,9 +358,9 @@ class PendingResult:
         self.call, self._expected = NodeCall.completed(tick, None, error), tick + self.latency
 
     def arrives(self, tick: int, waits: bool) -> bool:
-        """Return True if the result is delivered on this tick.
+        """Return True if the result is to be taken on this tick.
 
-        With `waits`, a late result is waited for.
+        With `waits`, this is so even if it is late: `take` then waits for it.
         """
         call = self.call
         if call is None or tick < self._expected:

@@ -229,7 +229,7 @@ class _Compiler:
         return found
 
     def _ancestors_of_flags(self, before: Mapping[str, set[str]]) -> set[str]:
-        """Return the nodes with a `when` flag,
+        """Return the nodes that deliver the flags of `when`,
         and all nodes that these depend on within the tick.
         """
         early: set[str] = set()

@@ -204,7 +204,7 @@ class Engine:
         if plan.graph.region is not None:
             trained = plan.graph.region.nodes
         for runtime in registers_first(runtimes):
-            # those that are trained are not called either
+            # something outside of the graph answers for the nodes that are trained
             if not runtime.is_open and not runtime.replayed and runtime.name not in trained:
                 runtime.open(make_host(runtime, self), plan.graph.workflow.where)
         sizes = {name: runtime.sizes for name, runtime in runtimes.items() if runtime.sizes}
@@ -228,7 +228,7 @@ class Engine:
         to begin it with, and no slot holds a value that is for one tick only. The phases of a tick,
         and what holds at the end of each:
 
-        begin: `marks` has a byte for each step that is due so far, and `execution.due` is empty
+        begin: `marks` says which steps are due so far, and `execution.due` is empty
         emit and step: no step that was due is left, because a step marks only steps that come after
         it
         terminal: `ended` says whether an output that ends the episode is true
@@ -455,8 +455,8 @@ class Engine:
 
         Args:
             plan: The new plan.
-            tape_value: The value of the edit's event on the tape; None: there shall be no event,
-                because this is not a change.
+            tape_value: The value of the edit's event on the tape; None: write no event, because
+                this is not a change.
             make_host: Makes the host of each new node.
 
         Returns:

@@ -1,14 +1,15 @@
 """The tables of a running plan: slots, marks, counters, and step functions.
 
-When does a step run? An example with four steps: 0 a register's emit, 1 a node that reads it, 2 the
-clock gate of a clock that opens on every fourth tick, 3 a node with that clock, which reads step 1.
+When does a step run? An example with four steps: 0 the emit of a register that delivers on some
+ticks only, 1 a node that reads it, 2 the clock gate of a clock that opens on every fourth tick, 3 a
+node with that clock, which reads step 1.
 
 - `template` is 1, 0, 1, 0: registers and clock gates run on every tick. A tick begins by copying it
   to the first half of `marks`.
-- Step 0 delivers, which sets `marks[1]`. Step 1 comes later in the same pass, and so runs on this
+- When step 0 delivers, it sets `marks[1]`. Step 1 comes later in the same pass, and so runs on this
   tick.
-- Step 1 delivers, which sets `marks[4 + 3]`, in the second half: step 3 is pending until its clock
-  opens.
+- When step 1 delivers, it sets `marks[4 + 3]`, in the second half: step 3 is pending until its
+  clock opens.
 - On every fourth tick, the clock gate sets `marks[3]`. The function of step 3 runs only if it is
   pending, and clears that mark.
 - `due` has marks for the next tick: at the beginning, and after a live edit.

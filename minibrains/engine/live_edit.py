@@ -27,13 +27,13 @@ class Edit:
     inherits its state. So is one whose links changed, if its class has the option `named_links`. A
     node with a changed widget that has `rebuild` is replaced by a new one without the state.
 
-    The calls, in this order: `diff` and the preparation of the new nodes beside the game; `begin`
-    and `take_over`, or `refuse`, between two ticks; `close` beside the game again.
+    The calls, in this order: `diff` and the preparation of the new nodes while the game goes on;
+    `begin` and `take_over`, or `refuse`, between two ticks; `close` while the game goes on again.
     """
 
     plan: Plan
     tape_value: Any
-    """The value of the edit's event on the tape; None: there shall be no event."""
+    """The value of the edit's event on the tape; None: write no event."""
     old_runtimes: Mapping[str, NodeRuntime]
     """The node runtimes that the edit was prepared for; if another edit replaced them first, it
     cannot be applied."""

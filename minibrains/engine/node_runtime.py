@@ -52,7 +52,7 @@ class NodeRuntime:
     """Its entry in the workflow, its class, widgets and brain."""
     node: Any
     replayed: bool
-    """True if its results come from a tape, so that it is neither opened nor called."""
+    """True if its results come from a tape, so it is neither opened nor called."""
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Input -> the ids of the nodes that are linked to it; empty unless its class has the option
     `named_links`."""

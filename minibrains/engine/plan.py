@@ -85,7 +85,7 @@ class Step:
     awaited: list[int] = field(default_factory=list)
     """Slots that must have been written once before the step can run."""
     clocks: frozenset[Clock] = frozenset()
-    """Empty: every tick. Several: whenever one of them is open, which only inherited clocks are."""
+    """Empty: every tick. More than one: whenever any of them is open; all of them are inherited."""
     always_ready: bool = False
     """The step is called on each tick of its clocks, and all its inputs are sure to have been
     delivered by then."""

@@ -52,7 +52,7 @@ class Tape(Protocol):
 
 def is_replayed(plan: Plan, node: str, tape: Tape | None) -> bool:
     """Return whether the results of a node come from the tape,
-    so that it is neither opened nor called.
+    so it is neither opened nor called.
     """
     if tape is None or not tape.replays:
         return False

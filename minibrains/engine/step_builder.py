@@ -10,7 +10,8 @@ A step function is made of several, each of which calls the next. From the outsi
 3. `make_step`: the generated function, which fetches the arguments from slots and stores the
    results.
 4. `_or_fallback`: after an error, delivers the fallback or nothing, as `on_error` says.
-5. `_beside_the_tick`: does not count the time for which the game waits for the node.
+5. `_not_counted`: does not count the time for which the game waits for the node as part of the
+   tick.
 6. The node: its `tick` or `emit`, `_blocking_call` of a background node, or a constant result.
 
 Each step has only those that it needs; most have 3 and 6.
@@ -282,13 +283,13 @@ class _StepBuilder:
             background.wait(launched)
             return launched.take()
 
-        return self._beside_the_tick(step, record_result(ask, step.node, self.context.tape))
+        return self._not_counted(step, record_result(ask, step.node, self.context.tape))
 
-    def _beside_the_tick(self, step: Step, call: Callable[..., Any]) -> Callable[..., Any]:
+    def _not_counted(self, step: Step, call: Callable[..., Any]) -> Callable[..., Any]:
         """Count the time of a call as blocked, not as part of the tick."""
         context, spent, index = self.context, self.execution.spent, step.index
 
-        def beside(*arguments: Any) -> Any:
+        def uncounted(*arguments: Any) -> Any:
             began = perf_counter()
             try:
                 return call(*arguments)
@@ -297,7 +298,7 @@ class _StepBuilder:
                 context.blocked_seconds += seconds
                 spent[index] -= seconds
 
-        return beside
+        return uncounted
 
     def _launch(self, step: Step) -> Callable[..., Any]:
         runtime, context, execution = self.runtimes[step.node], self.context, self.execution
@@ -336,7 +337,7 @@ class _StepBuilder:
         def take() -> Any:
             return pending.take(values[TICK_SLOT])  # on the fast clock it may not be there yet
 
-        call = self._beside_the_tick(step, record_result(take, step.node, context.tape))
+        call = self._not_counted(step, record_result(take, step.node, context.tape))
         deliver = self._make(
             self._or_fallback(step, call), step, runtime.checked.cls.schema.returns_tuple
         )
@@ -438,7 +439,7 @@ class _StepBuilder:
                 return lambda: True
             return lambda: values[TICK_SLOT] % every == offset
         if rate is None or hertz > rate:
-            why = "needs a console, which says what a second is"
+            why = "needs a console, which determines the frame rate"
             if rate is not None:
                 why = f"is faster than the game, {rate:.2f} hz"
             fault = Fault(f'"every": "{hertz:g} hz" {why}', node, code="rate_not_available")

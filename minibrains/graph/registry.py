@@ -111,8 +111,9 @@ class Registry(Mapping[str, type[Node]]):
         """Return the workflow with every older node, and the links to it,
         brought up to the version of its class.
 
-        Links are in the entries of other nodes, where the name of a renamed output is replaced. A
-        node that cannot be migrated stays as it is, and `faults` of the result says so.
+        Links are in the entries of other nodes, where the name of a renamed output is replaced, as
+        it is in breakpoints. A node that cannot be migrated stays as it is, and `faults` of the
+        result says so.
         """
         old = {name: entry for name, entry in workflow.nodes.items() if self._is_old(entry)}
         if not old:
@@ -131,7 +132,11 @@ class Registry(Mapping[str, type[Node]]):
                 renamed[name] = [cls.renamed_outputs.get(step, {}) for step in steps]
         for raw in nodes.values():
             _rename_links(raw, renamed)
-        migrated = parse_workflow({**workflow.to_json(), "nodes": nodes}, workflow.path)
+        changed = {**workflow.to_json(), "nodes": nodes}
+        if isinstance(changed.get("breakpoints"), dict):
+            conditions = changed["breakpoints"].items()
+            changed["breakpoints"] = {_follow(link, renamed): text for link, text in conditions}
+        migrated = parse_workflow(changed, workflow.path)
         return replace(migrated, faults=(*migrated.faults, *faults))
 
     def consoles(self, workflow: Workflow) -> list[NodeEntry]:
@@ -192,9 +197,11 @@ def _migrate(raw: dict[str, Any], entry: NodeEntry, cls: type[Node]) -> dict[str
     for version in range(entry.version, cls.version):
         change = cls.migrations.get(version)
         try:
-            changed = raw
+            changed = dict(raw)
             if change is not None:
                 changed = change(raw)
+            _rename_keys(changed, "in", cls.renamed_inputs.get(version, {}))
+            _rename_keys(changed, "set", cls.renamed_widgets.get(version, {}))
             raw = {**changed, "type": f"{entry.type}@{version + 1}"}
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
@@ -204,30 +211,37 @@ def _migrate(raw: dict[str, Any], entry: NodeEntry, cls: type[Node]) -> dict[str
     return raw
 
 
+def _rename_keys(raw: dict[str, Any], part: str, names: Mapping[str, str]) -> None:
+    if names and isinstance(raw.get(part), dict):
+        raw[part] = {names.get(key, key): value for key, value in raw[part].items()}
+
+
 def _rename_links(raw: Any, renamed: Mapping[str, Sequence[Mapping[str, str]]]) -> None:
     """Rename the sources of the inputs and of the `when` in a node's entry.
-
-    Values that are not links stay as they are.
 
     Args:
         raw: The entry.
         renamed: Node id -> the new names of its outputs, for each version from which it was
             migrated.
     """
-
-    def follow(link: Any) -> Any:
-        if isinstance(link, list):
-            return [follow(one) for one in link]
-        if not isinstance(link, str):
-            return link
-        node, dot, socket = link.partition(".")
-        for names in renamed.get(node, ()):
-            socket = names.get(socket, socket)
-        return f"{node}{dot}{socket}"
-
     if not isinstance(raw, dict):
         return
     if isinstance(raw.get("in"), dict):
-        raw["in"] = {socket: follow(links) for socket, links in raw["in"].items()}
+        raw["in"] = {socket: _follow(links, renamed) for socket, links in raw["in"].items()}
     if "when" in raw:
-        raw["when"] = follow(raw["when"])
+        raw["when"] = _follow(raw["when"], renamed)
+
+
+def _follow(link: Any, renamed: Mapping[str, Sequence[Mapping[str, str]]]) -> Any:
+    """Return a link, or a list of links, with the new name of the output.
+
+    A value that is no link stays as it is.
+    """
+    if isinstance(link, list):
+        return [_follow(one, renamed) for one in link]
+    if not isinstance(link, str):
+        return link
+    node, dot, socket = link.partition(".")
+    for names in renamed.get(node, ()):
+        socket = names.get(socket, socket)
+    return f"{node}{dot}{socket}"

@@ -133,7 +133,7 @@ class Workflow:
         return {**self.raw, "minibrains": FORMAT}
 
     def hash(self, brains: Mapping[str, str]) -> str:
-        """Return the SHA-256, in hexadecimal, of everything that its games follow from: the nodes
+        """Return the SHA-256, in hexadecimal, of everything that determines its games: the nodes
         with settings and links, their brains, and the limit of an episode. Layout, titles, the
         seed, the number of episodes and the files of the game do not change it.
 

@@ -47,7 +47,7 @@ State = Literal["done", "stopped", "failed"]
 
 _PROGRESS_EVERY: Final = 0.1
 """Seconds between two reports of the progress."""
-_BRIEF: Final = 1.0
+_FREEZE_AFTER: Final = 1.0
 """Seconds of ticking after which the heap is frozen: a run that is over sooner would gain less than
 it takes."""
 _EDIT_POLL: Final = 0.02
@@ -378,7 +378,7 @@ class Run:
             fitting = int(left * budget.seconds / max(now - started, 1e-6))
             chunk = max(1, min(2 * left, fitting))
             self._tell_failures()
-            if self.results.seconds >= _BRIEF and not self._has_frozen_heap:
+            if self.results.seconds >= _FREEZE_AFTER and not self._has_frozen_heap:
                 self._freeze_heap()
             if ended or engine.tick == limit or now - shown >= _PROGRESS_EVERY:
                 shown = now

@@ -27,13 +27,15 @@ from minibrains.errors import BrainError, MinibrainsError
 from nodes.actions.sink import TableAction
 
 
-class AntiRepeat(Node, category="actions"):
+class AntiRepeat(
+    Node, category="actions", version=2, renamed_widgets={1: {"instead": "alternatives"}}
+):
     """Never let one action through more than `limit` times in a row:
     the second best takes its place.
 
     action:  the action wanted now
     second:  the action to take instead, delivered on the same tick; without it the first of
-             `instead` that differs
+             `alternatives` that differs
     Out:     the action to take, on the ticks on which one is wanted
     """
 
@@ -43,15 +45,15 @@ class AntiRepeat(Node, category="actions"):
         max=1000,
         doc="the number of times that an action may be taken in succession",
     )
-    instead: tuple[int, ...] = widget(
+    alternatives: tuple[int, ...] = widget(
         default=(0, 1), doc="at least two different actions, for ticks without a second best"
     )
 
     def check(self) -> None:
-        if len(set(self.instead)) < 2 or min(self.instead) < 0:
+        if len(set(self.alternatives)) < 2 or min(self.alternatives) < 0:
             raise MinibrainsError(
-                f"instead is {list(self.instead)}; expected at least two different actions, "
-                "from 0 on"
+                f"alternatives is {list(self.alternatives)}; expected at least two different "
+                "actions, from 0 on"
             )
 
     def reset(self, episode: Episode) -> None:
@@ -61,9 +63,9 @@ class AntiRepeat(Node, category="actions"):
         if action is None:
             return ABSENT
         if action == self.latest and self.times >= self.limit:
-            others = self.instead
+            others = self.alternatives
             if second is not None:
-                others = (second, *self.instead)
+                others = (second, *self.alternatives)
             action = next(other for other in others if other != action)
         if action == self.latest:
             self.times += 1
@@ -74,7 +76,7 @@ class AntiRepeat(Node, category="actions"):
 
 
 class RecoveryBrain(Brain):
-    """The ticks that each action takes to recover from."""
+    """The recovery time of each action, in ticks."""
 
     kind = "recovery"
     recovery: np.ndarray = tensor(

@@ -205,7 +205,7 @@ class PadToAction(Node, category="actions"):
     action:  the action that begins with exactly these buttons, or, if there is none, the one that
              begins with most of them and no others; nothing while there is no pad, or if no action
              fits
-    begins:  True: the action is another one than on the tick before
+    begins:  True: the action has changed since the last tick
 
     Motions, which press further buttons after their first row as a projectile's do, are never
     named, because a single pad does not show them. Of actions that begin alike, one with FORWARD or

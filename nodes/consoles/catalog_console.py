@@ -1,5 +1,5 @@
 """CatalogConsole: what consoles have in common that play games of the catalog, whatever emulates
-them. The same seed gives the same starts, and the same play the same hashes, on each of them.
+them. On each of them, the same seed gives the same starts, and the same pads give the same hashes.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class RetroEmulator(CatalogConsole, version=2, renamed_outputs={1: {"done": "ter
         default="",
         rebuild=True,
         doc="a file of the game's with more variables than data.json, such as truth.json: "
-        "for tests and teachers, not for what is to play by itself",
+        "for tests and teachers, not for an agent that is evaluated",
     )
 
     def check(self) -> None:

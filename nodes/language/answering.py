@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 import numpy as np
 
-from minibrains import ABSENT, Absent, Number, Socket, Text
+from minibrains import ABSENT, Absent, BrainError, Number, Socket, Text
 from minibrains.brain_file import read_header
 from minibrains.loading import BrainRef
 from minibrains.torch_node import compute_on_one_thread
@@ -42,7 +42,7 @@ class Question(NamedTuple):
     """The picture, uint8 [h, w, 3]; None if the model does not see."""
     prompt: str
     adapters: Adapters
-    most: int
+    max_tokens: int
     """The largest number of tokens of a generated answer; 0: choose one of the answers."""
 
 
@@ -66,7 +66,7 @@ class LocalModel:
         answers: Sequence[str],
         load: Callable[[BrainRef, str, Callable[[BrainRef], Any]], Any],
     ) -> None:
-        """Load it, unless it is there.
+        """Load it, unless another node of this process has.
 
         Args:
             ref: Its file.
@@ -114,13 +114,16 @@ class LocalModel:
                 except Exception as error:
                     replies[place] = error
                     continue
-                key = (question.adapters, question.most, _sizes(read[place]))
+                key = (question.adapters, question.max_tokens, _sizes(read[place]))
                 groups.setdefault(key, []).append(place)
             for places in groups.values():
-                adapters, most = questions[places[0]].adapters, questions[places[0]].most
+                adapters, max_tokens = (
+                    questions[places[0]].adapters,
+                    questions[places[0]].max_tokens,
+                )
                 inputs = [read[place] for place in places]
                 try:
-                    found = self._answer_together(adapters, most, inputs)
+                    found = self._answer_together(adapters, max_tokens, inputs)
                 except Exception as error:
                     replies.update(dict.fromkeys(places, error))
                     continue
@@ -128,14 +131,14 @@ class LocalModel:
         return [replies[place] for place in range(len(questions))]
 
     def _answer_together(
-        self, adapters: Adapters, most: int, inputs: Sequence[Mapping[str, torch.Tensor]]
+        self, adapters: Adapters, max_tokens: int, inputs: Sequence[Mapping[str, torch.Tensor]]
     ) -> list[Answer]:
         model = self._model(adapters)
         lengths = [each["input_ids"].shape[1] for each in inputs]
         answers: list[Answer] = []
-        if most:
+        if max_tokens:
             together = self._plain.joined(inputs)
-            written = model.generate(**together, **GREEDY, max_new_tokens=most)
+            written = model.generate(**together, **GREEDY, max_new_tokens=max_tokens)
             for tokens, length in zip(written[:, max(lengths) :], lengths, strict=True):
                 text = self._plain.tokenizer.decode(tokens, skip_special_tokens=True)
                 answers.append(Answer(text, length, ABSENT, ABSENT))
@@ -156,6 +159,11 @@ class LocalModel:
         """Return the model with these adapters, from the process's cache."""
         if not adapters:
             return self._plain.model
+        if self._placement.is_quantized:
+            raise BrainError(
+                f"adapters cannot be merged into weights in {self._placement.precision}; set "
+                'precision to "bf16", or the weight of the adapter to 0'
+            )
         ref = replace(self._ref, adapters=adapters)
         return self._load(ref, f"nodes.language.lora in {self._placement}", self._merged)
 

@@ -74,7 +74,7 @@ class ChatEndpoint:
         self._key = key
 
     async def ask(
-        self, session: aiohttp.ClientSession, image: np.ndarray | None, prompt: str, most: int
+        self, session: aiohttp.ClientSession, image: np.ndarray | None, prompt: str, max_tokens: int
     ) -> Reply:
         """Ask once.
 
@@ -82,7 +82,7 @@ class ChatEndpoint:
             session: The session of the HTTP client, which sets no limit of time.
             image: The picture, uint8 [h, w, 3]; None: only the question is sent.
             prompt: The question.
-            most: The largest number of tokens of the answer.
+            max_tokens: The largest number of tokens of the answer.
 
         Raises:
             EndpointError: There is no answer.
@@ -101,7 +101,7 @@ class ChatEndpoint:
         body = {
             "model": self._model,
             "messages": [{"role": "user", "content": content}],
-            "max_tokens": most,
+            "max_tokens": max_tokens,
             "temperature": 0,
             "stream": False,
         }

@@ -213,7 +213,7 @@ class LoRALoader(Node, category="language"):
 
     def tick(self) -> AdapterLink:
         if self.brain.ref is None:
-            raise MinibrainsError("an adapter is passed on by its file, and this one is in none")
+            raise MinibrainsError("this adapter has no file to be loaded from; save it first")
         return Adapter(self.brain.ref, self.weight, self.brain.base, self.brain.base_sha256)
 
 

@@ -45,7 +45,7 @@ class MergeLoRA(Register, category="language", collects=True, terminal="finished
 
     def open(self, host: Host) -> None:
         if self.brain.ref is None:
-            raise MinibrainsError("a model is loaded from its file, and this brain is in none")
+            raise MinibrainsError("this model has no file to be loaded from; save it first")
         self._host, self._ref = host, self.brain.ref
 
     def reset(self, episode: Episode) -> None:

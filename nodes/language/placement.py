@@ -4,6 +4,7 @@ there."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from minibrains import MinibrainsError
@@ -14,9 +15,15 @@ from minibrains.torch_node import find_device
 if TYPE_CHECKING:
     import torch
 
-Precision = Literal["auto", "f32", "bf16"]
+Precision = Literal["auto", "f32", "bf16", "int8", "nf4"]
+QUANTIZED: Final = ("int8", "nf4")
+"""Types of 8 and of 4 bits, for the weights of linear layers; the rest is in bf16.
+
+Source: T. Dettmers et al., LLM.int8(), NeurIPS 2022, arXiv:2208.07339; and QLoRA, NeurIPS 2023,
+arXiv:2305.14314.
+"""
 BYTES: Final[Mapping[str, int]] = {"f32": 4, "bf16": 2}
-"""The types of numbers that a model can compute in, and their sizes. f16 is not among them: on a
+"""The types of numbers that all of a model can be in, and their sizes. f16 is not among them: on a
 processor it is slow, and the values of models that were trained in bf16 exceed it."""
 
 
@@ -25,7 +32,7 @@ class Placement(NamedTuple):
 
     device: torch.device
     precision: str
-    """A name in BYTES."""
+    """A name in BYTES or in QUANTIZED."""
 
     @property
     def is_usual(self) -> bool:
@@ -33,8 +40,15 @@ class Placement(NamedTuple):
         return self.device.type == "cpu" and self.precision == "f32"
 
     @property
+    def is_quantized(self) -> bool:
+        """True if the weights of linear layers have 8 or 4 bits."""
+        return self.precision in QUANTIZED
+
+    @property
     def dtype(self) -> torch.dtype:
-        """The torch dtype of the model's weights."""
+        """The torch dtype in which the model computes."""
+        if self.is_quantized:
+            return torch_dtype("bf16")
         return torch_dtype(self.precision)
 
     def __str__(self) -> str:
@@ -66,8 +80,10 @@ class Placement(NamedTuple):
             )
 
     def _remedy(self, memory: Mapping[str, int], room: int) -> str:
-        if self.precision == "f32" and memory["bf16"] <= room:
-            return f'set precision to "bf16", which takes {megabytes(memory["bf16"])}'
+        precisions = (*BYTES, *QUANTIZED)
+        for smaller in precisions[precisions.index(self.precision) + 1 :]:
+            if memory[smaller] <= room:
+                return f'set precision to "{smaller}", which takes {megabytes(memory[smaller])}'
         return "choose a smaller model, or ask it on a server, with RemoteVLM"
 
 
@@ -79,13 +95,16 @@ def place(device: str, precision: Precision) -> Placement:
         precision: "auto" is bf16 on an accelerator that computes in it, and f32 elsewhere.
 
     Raises:
-        MinibrainsError: This machine has no such device, or the device does not compute in bf16.
+        MinibrainsError: This machine has no such device, or the device does not compute in bf16, or
+            not with quantised weights.
     """
     found = find_device(device)
     if precision == "auto":
         precision = "bf16" if found.type != "cpu" and _computes_in_bf16(found) else "f32"
     elif precision == "bf16" and not _computes_in_bf16(found):
         raise MinibrainsError(f'{found} does not compute in bf16; set precision to "f32"')
+    elif precision in QUANTIZED:
+        _check_quantization(found, precision)
     return Placement(found, precision)
 
 
@@ -100,6 +119,18 @@ def _computes_in_bf16(device: torch.device) -> bool:
     if device.type == "cuda":
         return torch.cuda.get_device_capability(device) >= (8, 0)  # Ampere
     return True
+
+
+def _check_quantization(device: torch.device, precision: str) -> None:
+    if device.type not in ("cpu", "cuda"):
+        raise MinibrainsError(
+            f'{device} does not compute with weights in {precision}; set precision to "bf16"'
+        )
+    if find_spec("bitsandbytes") is None:
+        raise MinibrainsError(
+            f"weights in {precision} need the package bitsandbytes; install it with: "
+            "pip install 'minibrains[quantized]'"
+        )
 
 
 def _room(device: torch.device) -> tuple[int, str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import math
 import shutil
 from collections.abc import Iterator, Mapping
@@ -45,6 +46,10 @@ OURS: Final = frozenset({
 })  # fmt: skip
 """The SHA-256 of models that ship with Minibrains, whose text files need no trial."""
 
+_UNQUANTIZED: Final = ("embed", "lm_head")
+"""Parts of the names of matrices that are no weights of linear layers, or stay as they are."""
+_BLOCK: Final = 64
+"""The number of weights of 4 bits that have a scale in common."""
 _ROOM: Final = 1 << 22
 """Largest number of values that a model may have besides those of its file, for computed tables."""
 _LARGEST_INPUT: Final = 256 << 20
@@ -95,8 +100,18 @@ class VLMBrain(Brain):
 
     @classmethod
     def memory_sizes(cls, tensors: Mapping[str, TensorInfo]) -> Mapping[str, int]:
-        numbers = sum(math.prod(info.shape) for info in tensors.values())
-        return {precision: numbers * size for precision, size in BYTES.items()}
+        numbers, linear, rows = 0, 0, 0
+        for name, info in tensors.items():
+            numbers += math.prod(info.shape)
+            if len(info.shape) == 2 and not any(part in name for part in _UNQUANTIZED):
+                linear += math.prod(info.shape)
+                rows += info.shape[0]
+        sizes = {precision: numbers * size for precision, size in BYTES.items()}
+        others = (numbers - linear) * BYTES["bf16"]
+        # a scale for each row, or for each block of a row
+        sizes["int8"] = others + linear + 4 * rows
+        sizes["nf4"] = others + linear // 2 + 4 * (linear // _BLOCK)
+        return sizes
 
     @classmethod
     def of_folder(cls, folder: Path, answers: tuple[str, ...] = ()) -> Self:
@@ -144,7 +159,7 @@ def load_pretrained(ref: BrainRef, placement: Placement | None = None) -> Pretra
     _be_quiet()
     with _in_a_sentence(path), _folder(brain.files) as folder:
         _link(path, folder / WEIGHTS)
-        model, faults = _load_model(folder, family, placement.dtype)
+        model, faults = _load_model(folder, family, placement)
         processor = load_processor(folder, family)
         # the model's own template, which is a program, is not run here
         frame = frame or find_frame(processor, family.sees)
@@ -155,10 +170,14 @@ def load_pretrained(ref: BrainRef, placement: Placement | None = None) -> Pretra
                 f"{path}: {short(found[0])} is one of {len(found)} "
                 f"{fault.replace('_', ' ')} of the model's tensors"
             )
+    if placement.precision == "nf4" and placement.device.type == "cpu":
+        _check_blocks(path, model)
     asked_by = family.asked_by
     if family.faster is not None and placement.is_usual:
         asked_by = family.faster
-    return asked_by(model.requires_grad_(False).eval().to(placement.device), processor)
+    if not placement.is_quantized:
+        model = model.to(placement.device)
+    return asked_by(model.requires_grad_(False).eval(), processor)
 
 
 def weights_of(model: Any) -> Mapping[str, torch.Tensor]:
@@ -327,6 +346,8 @@ def _be_quiet() -> None:
 
     transformers.utils.logging.disable_progress_bar()
     transformers.utils.logging.set_verbosity_error()
+    # for each layer, it would say that it computes in another type than that of the inputs
+    logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
 
 
 @contextmanager
@@ -342,19 +363,46 @@ def _folder(files: Mapping[str, str]) -> Iterator[Path]:
         yield folder
 
 
-def _load_model(folder: Path, family: Family, dtype: torch.dtype) -> Any:
-    """Return the model, and the tensors that its file lacks or has in excess."""
+def _load_model(folder: Path, family: Family, placement: Placement) -> Any:
+    """Return the model, and the tensors that its file lacks or has in excess.
+
+    Weights that are quantised are on their device then, the others on the processor.
+    """
     import transformers
 
     kind = getattr(transformers, family.model)
+    quantized: dict[str, Any] = {}
+    if placement.is_quantized:
+        bits = transformers.BitsAndBytesConfig(
+            load_in_8bit=placement.precision == "int8",
+            load_in_4bit=placement.precision == "nf4",
+            bnb_4bit_quant_type="nf4",
+            bnb_4bit_compute_dtype=placement.dtype,
+        )
+        quantized = {"quantization_config": bits, "device_map": {"": str(placement.device)}}
     return kind.from_pretrained(
         folder,
-        dtype=dtype,
+        dtype=placement.dtype,
         attn_implementation=family.attention,
         ignore_mismatched_sizes=True,
         output_loading_info=True,
+        **quantized,
         **OFFLINE,
     )
+
+
+def _check_blocks(path: Path, model: Any) -> None:
+    """Check that the rows of all weights of 4 bits consist of whole blocks,
+    as bitsandbytes needs them on a processor. Raises BrainError.
+    """
+    from bitsandbytes.nn.modules import Linear4bit
+
+    for name, layer in model.named_modules():
+        if isinstance(layer, Linear4bit) and layer.in_features % _BLOCK:
+            raise BrainError(
+                f"{path}: {name} has {layer.in_features} inputs, and in nf4 a processor computes "
+                f'with multiples of {_BLOCK}; set precision to "int8"'
+            )
 
 
 def load_processor(folder: Path, family: Family) -> Any:

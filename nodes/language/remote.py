@@ -31,7 +31,14 @@ _STOP_CHECK: Final = 0.1
 """Seconds between two looks at whether the run is to end."""
 
 
-class RemoteVLM(Node, category="language", background="either", fallback=NO_ANSWER):
+class RemoteVLM(
+    Node,
+    category="language",
+    background="either",
+    fallback=NO_ANSWER,
+    version=2,
+    renamed_widgets={1: {"most": "max_tokens"}},
+):
     """Show a vision-language model on a server a picture, ask it a question, and deliver its
     answer.
 
@@ -57,7 +64,7 @@ class RemoteVLM(Node, category="language", background="either", fallback=NO_ANSW
         rebuild=True,
         doc="the name of the environment variable with the key, like LAB_API_KEY; empty: no key",
     )
-    most: int = widget(
+    max_tokens: int = widget(
         default=50, min=1, max=4096, doc="the largest number of tokens of the answer"
     )
     seconds: float = widget(
@@ -114,7 +121,7 @@ class RemoteVLM(Node, category="language", background="either", fallback=NO_ANSW
         async with aiohttp.ClientSession(timeout=no_limit, auto_decompress=False) as session:
             while True:
                 try:
-                    return await self._server.ask(session, image, prompt, self.most)
+                    return await self._server.ask(session, image, prompt, self.max_tokens)
                 except TemporaryError as error:
                     wait = error.retry_after
                     if wait is None:

@@ -26,7 +26,7 @@ from minibrains import (
 )
 from nodes.actions.sink import TableAction
 
-RUNGS: Final = ("basic", "number", "complex", "keyword", "fallback")
+METHODS: Final = ("basic", "number", "complex", "keyword", "fallback")
 """The ways in which an action is found, from the most certain to a guess."""
 NUMBER: Final = re.compile(r"(?<![\w.\-])[0-9]+(?![\w%]|\.[0-9])", re.ASCII)
 """Matches a separate whole number: not -3, 0.5, 40% or the 2 of HP2. A comma separates two
@@ -81,13 +81,13 @@ class Parsed(NamedTuple):
     """The action of a reply, and how it was found."""
 
     action: TableAction | Absent
-    rung: Text | Absent
+    method: Text | Absent
 
 
 _NO_REPLY: Final = Parsed(ABSENT, ABSENT)
 
 
-class ActionParser(Node, category="language"):
+class ActionParser(Node, category="language", version=2, renamed_outputs={1: {"rung": "method"}}):
     """Find the action in a reply.
 
     There is always one. Each reply is read once, on the tick on which it is delivered.
@@ -96,7 +96,7 @@ class ActionParser(Node, category="language"):
     facing:  True, or no link: the player faces right; decides which basic action is nearest to
              forward or back
     action:  a row of the table
-    rung:    how it was found, the first of these that yields one: "basic" the first number that is
+    method:  how it was found, the first of these that yields one: "basic" the first number that is
              a basic action; "complex" the first number that is an action, as the basic one nearest
              to it; "keyword" the first word with a meaning; "fallback" the next basic action in
              turn. With `basic_first` off, the first two are replaced by "number": the first number
@@ -123,7 +123,7 @@ class ActionParser(Node, category="language"):
 
     def reset(self, episode: Episode) -> None:
         self.turn = 0
-        self.rungs: dict[Text | Absent, int] = dict.fromkeys(RUNGS, 0)
+        self.methods: dict[Text | Absent, int] = dict.fromkeys(METHODS, 0)
 
     def tick(self, text: On[Text], facing: Flag | None = None) -> Parsed:
         if text is None:
@@ -137,11 +137,11 @@ class ActionParser(Node, category="language"):
             or self._worded(text)
             or self._in_turn()
         )
-        self.rungs[parsed.rung] += 1
+        self.methods[parsed.method] += 1
         return parsed
 
     def report(self) -> Mapping[str, Any]:
-        return {"rungs": dict(self.rungs)}
+        return {"parse_methods": dict(self.methods)}
 
     def _numbered(self, text: str, right: bool, basic_first: bool) -> Parsed | None:
         to_basic, nearest = self._to_basic[right], None

@@ -22,7 +22,14 @@ NO_ANSWER: Final = Answer("", 0, ABSENT, ABSENT)
 """The answer of a model that failed."""
 
 
-class Strategist(Node, abstract=True, background="either", fallback=NO_ANSWER):
+class Strategist(
+    Node,
+    abstract=True,
+    background="either",
+    fallback=NO_ANSWER,
+    version=2,
+    renamed_widgets={1: {"most": "max_tokens"}},
+):
     """The base class of nodes that ask a model in this process.
 
     prompt:    the question
@@ -41,7 +48,7 @@ class Strategist(Node, abstract=True, background="either", fallback=NO_ANSWER):
         doc="generate an answer token by token, or choose one of the brain's answers; a model "
         "whose brain names none generates in any case",
     )
-    most: int = widget(
+    max_tokens: int = widget(
         default=50, min=1, max=4096, doc="the largest number of tokens of a generated answer"
     )
 
@@ -53,7 +60,8 @@ class Strategist(Node, abstract=True, background="either", fallback=NO_ANSWER):
     precision: Precision = widget(
         default="auto",
         rebuild=True,
-        doc='in which it computes; "auto": bf16 on an accelerator, and f32 on the processor',
+        doc='the type of its weights; "auto": bf16 on an accelerator, and f32 on the processor; '
+        "int8, nf4: 8 and 4 bits",
     )
     shared: bool = widget(
         default=False,
@@ -64,7 +72,7 @@ class Strategist(Node, abstract=True, background="either", fallback=NO_ANSWER):
 
     def open(self, host: Host) -> None:
         if self.brain.ref is None:
-            raise MinibrainsError("a model is loaded from its file, and this brain is in none")
+            raise MinibrainsError("this model has no file to be loaded from; save it first")
         self._ref = self.brain.ref
         answers: tuple[str, ...] = ()
         if self.answer == "choose":
@@ -96,8 +104,8 @@ class Strategist(Node, abstract=True, background="either", fallback=NO_ANSWER):
             prompt: The question.
             adapters: All of them for this model, unless their weight is 0.
         """
-        most = 0 if self._chooses else self.most
-        (reply,) = self._model.answer([Question(image, prompt, self._in_use(adapters), most)])
+        max_tokens = 0 if self._chooses else self.max_tokens
+        (reply,) = self._model.answer([Question(image, prompt, self._in_use(adapters), max_tokens)])
         return raised(reply)
 
     def _in_use(self, adapters: Sequence[Adapter]) -> Adapters:

@@ -138,7 +138,7 @@ class VLMTraining(Imitation, abstract=True):
         import minibrains.training.answers  # noqa: F401  # takes a while
 
         if self.brain.ref is None:
-            raise MinibrainsError("a model is loaded from its file, and this brain is in none")
+            raise MinibrainsError("this model has no file to be loaded from; save it first")
         compute_on_one_thread()
         self._host, self._ref = host, self.brain.ref
         self._folder = home() / "training" / self.name

@@ -28,7 +28,13 @@ class _Decision(NamedTuple):
     image: np.ndarray | None
 
 
-class DecisionLog(Node, category="recording", collects=True):
+class DecisionLog(
+    Node,
+    category="recording",
+    collects=True,
+    version=2,
+    renamed_inputs={1: {"rung": "method"}},
+):
     """Append every decision to a file of JSON lines in the run folder, named after this node,
     with its pictures beside it.
 
@@ -36,7 +42,7 @@ class DecisionLog(Node, category="recording", collects=True):
     tokens:  the number of tokens of the question
     image:   the picture that was asked about; the last one at the time of the prompt is kept
     text:    the answer
-    rung:    how the action was found in it, from ActionParser
+    method:  how the action was found in it, from ActionParser
     action:  the action that was taken; the brain, an action table, has its name
     unknown: share of the picture's tiles that are in no codebook, from TileTokenizer; the last one
              at the time of the prompt is kept, and their mean is in the episode's results
@@ -80,7 +86,7 @@ class DecisionLog(Node, category="recording", collects=True):
         image: Frame | None = None,
         prompt: On[Text] = None,
         text: On[Text] = None,
-        rung: On[Text] = None,
+        method: On[Text] = None,
         action: On[Action] = None,
         tokens: On[Number] = None,
         unknown: Number | None = None,
@@ -94,7 +100,7 @@ class DecisionLog(Node, category="recording", collects=True):
             "prompt": prompt,
             "tokens": tokens,
             "text": text,
-            "rung": rung,
+            "method": method,
             "action": action,
             "name": name,
         }

@@ -78,7 +78,7 @@ class RunController(Hook):
         self.full: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
         """Node -> its latest inputs and outputs, by name."""
         self.pictures: dict[str, tuple[np.ndarray, int, float]] = {}
-        """Node -> its newest picture, the tick of that, and when it was shown, in seconds."""
+        """Node -> its newest picture, its tick, and the time at which it was shown, in seconds."""
         self.tick_times = TickSampler()
         self._wake = wake
         self.breakpoints = Breakpoints()

@@ -574,6 +574,7 @@ def test_bytes_changed_at_random_are_loaded_or_refused(
     load_or_refuse(bytes(data), FUZZED[kind], tmp_path / "x.safetensors")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FUZZED)
 @fuzz
 @given(data=st.data())
@@ -589,6 +590,7 @@ def test_a_header_changed_at_random_is_loaded_or_refused(
 WIDTHS = {"BOOL": 1, "U8": 1, "I16": 2, "F16": 2, "BF16": 2, "I32": 4, "F32": 4, "F64": 8}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FUZZED)
 @fuzz
 @given(data=st.data())

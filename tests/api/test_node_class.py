@@ -238,6 +238,18 @@ WRONG_OPTIONS = {
         "Wrong",
         "the output 'a' to 'b', which it does not have",
     ),
+    "renamed to a widget it does not have": (
+        "Node, version=2, renamed_widgets={1: {'a': 'b'}}",
+        TICK,
+        "Wrong",
+        "the widget 'a' to 'b', which it does not have",
+    ),
+    "renamed inputs of a version to come": (
+        "Node, renamed_inputs={2: {'a': 'b'}}",
+        TICK,
+        "Wrong",
+        "renames inputs of version 2; expected a version below",
+    ),
     "migrations in a list": (
         "Node, migrations=[dict]",
         TICK,

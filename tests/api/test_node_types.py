@@ -107,6 +107,7 @@ def said(output: str) -> dict[int, list[str]]:
     return lines
 
 
+@pytest.mark.slow
 def test_a_node_that_was_just_written_has_no_fault(output: str) -> None:
     *found, count = output.splitlines()
     assert count.endswith("in 1 file (checked 2 source files)")

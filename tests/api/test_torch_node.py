@@ -110,6 +110,25 @@ def test_its_memory_is_the_state_it_was_given() -> None:
     assert not np.allclose(first, second), "the second tick remembers the first"
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")  # torch itself uses it
+def test_a_compiled_network_computes_the_same() -> None:
+    inputs = _vectors(4)
+    with opened(plain := Recurrent(brain=_brain())):
+        expected = play(plain, *inputs)
+    with opened(compiled := Recurrent(brain=_brain(), compiled=True)):
+        found = play(compiled, *inputs)
+    assert np.allclose(found, expected, atol=1e-5)
+
+
+def test_to_compile_without_a_compiler_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    node = Recurrent(brain=_brain(), compiled=True)
+    sentence = "needs a C\\+\\+ compiler, and there is no no-such-compiler; install one"
+    with pytest.raises(MinibrainsError, match=sentence), opened(node):
+        pass
+
+
 class HalfWeights(CellWeights):
     """The same in bf16."""
 

@@ -202,7 +202,7 @@ def test_sf2_loses_no_decision_unless_its_strategist_continues(
         lost.add((event["node"], event["socket"]))
     assert lost == {
         ("decisions", "text"),
-        ("decisions", "rung"),
+        ("decisions", "method"),
         ("decisions", "tokens"),
         ("decisions", "action"),
     }
@@ -469,7 +469,7 @@ VALUE = {"in": {"value": "clock.now"}}
             "Give the node another name",
         ),
         (
-            {"workers": {"type": "DecisionLog@1", "in": {"prompt": "text.text"}}},
+            {"workers": {"type": "DecisionLog@2", "in": {"prompt": "text.text"}}},
             "workers: it would write workers in the run folder, which is written by the run itself",
         ),
         (

@@ -408,6 +408,7 @@ def _write_buttons(folder: Path, bias: float, thresholds: float) -> str:
     return str(file)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("thresholds", "cause"), [(0.5, "never presses"), (0.0001, None)], ids=["silent", "calibrated"]
 )

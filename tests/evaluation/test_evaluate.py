@@ -425,6 +425,7 @@ def test_the_result_states_the_conditions_and_who_played(
         assert len(picture.convert("RGB").getcolors(1 << 20) or ()) > 50
 
 
+@pytest.mark.slow
 def test_the_baselines_may_play_fewer_episodes(
     four: tuple[Path, dict[str, Any], str], with_baselines: Path, evaluate: Evaluate
 ) -> None:
@@ -737,6 +738,7 @@ def test_an_adapter_for_another_model_is_refused_before_a_game(
     assert "other.safetensors of lora was made for, 'another model'" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("extra", "words"),
     [

@@ -40,6 +40,7 @@ def opponents(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_a_file_names_opponents_for_one_table(
     opponents: Path, tmp_path: Path, minibrains: Command
 ) -> None:

@@ -543,6 +543,7 @@ def test_a_match_is_won_by_two_rounds_and_counts_down(game: Game) -> None:
     assert game.step(frames=20)["reset_countdown"] == 9
 
 
+@pytest.mark.slow
 def test_time_runs_out_and_equal_health_is_a_draw(game: Game) -> None:
     game.begin()
     begin = game.now()["round_countdown"]
@@ -677,6 +678,7 @@ def play_match(game: Game, frames: int, **settings: int) -> list[tuple[int, ...]
     return seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("style", "level", "won"), [("aggressive", 1, True), ("zoner", 1, True), (None, 10, False)]
 )

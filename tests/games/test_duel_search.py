@@ -227,6 +227,7 @@ def test_even_the_least_effort_varies_the_players_that_were_drawn() -> None:
     assert set(search.known) - at_first, "somebody has climbed"
 
 
+@pytest.mark.slow
 def test_who_begins_with_the_best_does_not_lose_it() -> None:
     course = matches(CHECKS[-1])
     good = Player("loop", ((Step("UP+F", 6), Step("", 4), Step("C", 4), Step("", 38)),))

@@ -146,7 +146,7 @@ class Adds(Hook):
 
     def between_ticks(self, run: Run) -> Budget:
         workflow = run.workflow.with_node(
-            "log", {"type": "DecisionLog@1", "in": {"image": "console.frame"}}
+            "log", {"type": "DecisionLog@2", "in": {"image": "console.frame"}}
         )
         graph = run.check(workflow)
         if not self.refusal:

@@ -73,6 +73,19 @@ def test_no_node_learns_which_state_the_game_began_from(
     assert not asked
 
 
+def test_each_decision_is_written_with_its_question_and_its_picture(tmp_path: Path) -> None:
+    with Run(RunSpec("sf2", episodes=1, ticks=100, widgets=VALIDATION, runs=tmp_path)) as run:
+        for _ in run:
+            pass
+    written = (run.dir / "decisions.jsonl").read_text().splitlines()
+    decisions = [json.loads(line) for line in written]
+    assert len(decisions) >= 3
+    for decision in decisions:
+        assert decision["prompt"].endswith("Which action?")
+        assert decision["text"]
+        assert (run.dir / decision["image"]).is_file()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("agent", AGENTS)
 def test_it_wins_matches_on_a_stage_and_in_match_ups_that_it_has_not_seen(agent: str) -> None:

@@ -33,9 +33,9 @@ def _play(family: str, folder: Path, summary: Summary, *options: str) -> dict[st
 
 def _check_answers(played: dict[str, Any]) -> None:
     """Check that there are at least ten answers, and that none had to be replaced."""
-    rungs = played["episodes"][0]["rungs"]
-    assert rungs.pop("number") >= 10
-    assert not any(rungs.values()), rungs
+    methods = played["episodes"][0]["parse_methods"]
+    assert methods.pop("number") >= 10
+    assert not any(methods.values()), methods
     assert "errors" not in played["nodes"]["strategist"]
 
 

@@ -133,8 +133,22 @@ class Alarm(Node, version=3, renamed_outputs=RENAMED):
         raise NotImplementedError
 
 
+class Loud(
+    Node,
+    version=3,
+    renamed_inputs={1: {"sound": "signal"}},
+    renamed_widgets={1: {"power": "gain"}, 2: {"gain": "volume"}},
+):
+    """Version 1 called its input sound; its widget was called power, and then gain."""
+
+    volume: float = widget(default=1.0)
+
+    def tick(self, signal: Number) -> Number:
+        raise NotImplementedError
+
+
 REGISTRY = Registry()
-for _cls in (Clock, Scale, Lookup, Sum, Named, Pick, Hold, Alarm):
+for _cls in (Clock, Scale, Lookup, Sum, Named, Pick, Hold, Alarm, Loud):
     REGISTRY.add(_cls)
 CLOCK = {"type": "Clock@1"}
 
@@ -605,6 +619,23 @@ def test_links_follow_an_output_that_was_renamed() -> None:
     ]  # fmt: skip
     assert graph.when_links == {"pick": Link("late", "ringing"), "gated": Link("alarm", "ringing")}
     assert before == ALARMED
+
+
+def test_inputs_widgets_and_breakpoints_are_renamed() -> None:
+    written = file_of(
+        alarm={"type": "Alarm@1"},
+        first={"type": "Loud@1", "in": {"sound": "alarm.total"}, "set": {"power": 2.0}},
+        later={"type": "Loud@2", "in": {"signal": "alarm.total"}, "set": {"gain": 3.0}},
+    )
+    written["breakpoints"] = {"alarm.total": "> 3", "first.number": "> 1"}
+    migrated = REGISTRY.migrate(parse_workflow(written)).to_json()
+    loud = {"type": "Loud@3", "in": {"signal": "alarm.count"}}
+    assert migrated["nodes"] == {
+        "alarm": {"type": "Alarm@3"},
+        "first": {**loud, "set": {"volume": 2.0}},
+        "later": {**loud, "set": {"volume": 3.0}},
+    }
+    assert migrated["breakpoints"] == {"alarm.count": "> 3", "first.number": "> 1"}
 
 
 def test_a_migrated_workflow_is_one_of_today() -> None:

@@ -74,7 +74,7 @@ def test_object_info_has_the_choices_that_a_graph_needs(server: Server) -> None:
         assert options["default"] in choices
         assert emulator["output_node"]
         assert info["PolicyHead"]["input"]["required"]["brain"][0]
-        type_, options = info["AntiRepeat"]["input"]["optional"]["instead"]
+        type_, options = info["AntiRepeat"]["input"]["optional"]["alternatives"]
         assert (type_, options["default"], options["multiline"]) == ("STRING", "[0, 1]", True)
 
     server.talk(talk)

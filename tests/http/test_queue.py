@@ -174,6 +174,7 @@ def test_of_requests_with_one_id_at_once_one_is_accepted(tmp_path: Path) -> None
         server.talk(talk)
 
 
+@pytest.mark.slow
 def test_a_second_server_on_a_data_folder_is_refused(
     tmp_path: Path, minibrains_process: Command
 ) -> None:

@@ -336,6 +336,7 @@ def test_a_page_that_never_reads_holds_nobody_up(server: Server) -> None:
         server.talk(talk)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "says",
     [

@@ -19,6 +19,11 @@ from minibrains.tape.snapshot import dump, load
 from minibrains.testing import ScratchHost, check_node
 from tests.support.node_cases import CASES, LINKED
 
+_SLOW = ("PolicyDoctor", "TrainLoRA", "TrainPPO", "TrainVLM")
+"""Nodes that train, or play a whole workflow, on every tick."""
+_AS_TESTS: list[Any] = [name for name in CASES if name not in _SLOW]
+_AS_TESTS += [pytest.param(name, marks=pytest.mark.slow) for name in _SLOW]
+
 
 def test_the_list_is_complete() -> None:
     registry, _ = node_types(packs=False)
@@ -37,7 +42,7 @@ def test_says_where_it_belongs_and_what_its_sockets_are(name: str) -> None:
 
 
 @pytest.mark.usefixtures("tried_here")
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", _AS_TESTS)
 def test_conforms(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The conformance test goes back to the state of every tick, which here passes through a
     snapshot before it is pickled.

@@ -49,7 +49,7 @@ def picture_of(folder: Path, line: dict[str, Any]) -> np.ndarray:
 def asked(
     image: np.ndarray | None, prompt: str = "what now?", text: str = "21", action: int = 21
 ) -> dict[str, Any]:
-    return {"image": image, "prompt": prompt, "text": text, "rung": "basic", "action": action}
+    return {"image": image, "prompt": prompt, "text": text, "method": "basic", "action": action}
 
 
 def test_a_line_a_decision_with_its_picture(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_line_a_decision_with_its_picture(tmp_path: Path) -> None:
         "tick": 0,
         "prompt": "what now?",
         "text": "21",
-        "rung": "basic",
+        "method": "basic",
         "action": 21,
         "name": "A",
     }
@@ -94,10 +94,10 @@ def test_how_much_of_the_pictures_is_unknown_is_told(tmp_path: Path) -> None:
 
 def test_an_answer_that_comes_later_has_a_line_of_its_own(tmp_path: Path) -> None:
     question = {"image": BLACK, "prompt": "?"}
-    answer = {"image": WHITE, "text": "9", "rung": "basic", "action": 9}
+    answer = {"image": WHITE, "text": "9", "method": "basic", "action": 9}
     first, second = logged(tmp_path, question, {"image": WHITE}, answer)
     assert set(first) - {"episode", "tick"} == {"prompt", "image"}
-    assert set(second) - {"episode", "tick"} == {"text", "rung", "action", "name"}
+    assert set(second) - {"episode", "tick"} == {"text", "method", "action", "name"}
 
 
 def test_equal_pictures_are_one_file_and_there_are_only_so_many(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ WORKFLOW = {
             "brain": "prompt_template/sf2.safetensors",
         },
         "parser": {
-            "type": "ActionParser@1",
+            "type": "ActionParser@2",
             "in": {"text": "prompt.prompt"},
             "brain": "reply_words/sf2.safetensors",
         },
@@ -157,12 +157,12 @@ WORKFLOW = {
             "brain": "action_table/sf2.safetensors",
         },
         "decisions": {
-            "type": "DecisionLog@1",
+            "type": "DecisionLog@2",
             "in": {
                 "image": "console.frame",
                 "prompt": "prompt.prompt",
                 "text": "prompt.prompt",
-                "rung": "parser.rung",
+                "method": "parser.method",
                 "action": "parser.action",
             },
             "when": "clock.now",

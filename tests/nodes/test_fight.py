@@ -24,7 +24,7 @@ from nodes.fighting.features import FrameHistory, GameFeatures
 from nodes.fighting.strategist import ScriptedStrategist
 from nodes.language.pretrained import VLMBrain
 from nodes.language.prompt import PromptBuilder, PromptTemplate
-from nodes.language.reply import RUNGS, ActionParser, ReplyWords
+from nodes.language.reply import METHODS, ActionParser, ReplyWords
 from tests.support.fight_moments import moments
 from tests.support.paths import DATA
 
@@ -169,11 +169,11 @@ REPLIES = {
     "step back, then 43": (21, "complex"), "5": (2, "complex"), "Fireball": (39, "keyword"),
     "move forward": (41, "keyword"), "3.": (3, "basic"), "jumping around": (0, "fallback"),
 }  # fmt: skip
-"""A reply, the action it means to who looks right, and the rung."""
+"""A reply, the action it means to who looks right, and how it is found."""
 
 
 @pytest.mark.parametrize("text", REPLIES, ids=repr)
-def test_replies_and_their_rungs(text: str) -> None:
+def test_replies_and_how_they_are_read(text: str) -> None:
     assert _outputs(ActionParser(brain=WORDS), {"text": text}) == [REPLIES[text]]
 
 
@@ -198,11 +198,13 @@ def test_with_basic_first_off_every_action_is_within_reach() -> None:
         assert out == (action, "number")
 
 
-def test_the_fallback_goes_through_the_basic_actions_and_rungs_are_counted() -> None:
+def test_the_fallback_goes_through_the_basic_actions_and_methods_are_counted() -> None:
     node = ActionParser(brain=WORDS)
     out = _outputs(node, *[{"text": "?"}] * 8, {"text": "9"})
     assert _actions(out) == [0, 1, 2, 3, 6, 9, 21, 0, 9]
-    assert node.report() == {"rungs": {**dict.fromkeys(RUNGS, 0), "fallback": 8, "basic": 1}}
+    assert node.report() == {
+        "parse_methods": {**dict.fromkeys(METHODS, 0), "fallback": 8, "basic": 1}
+    }
 
 
 def test_no_text_gives_an_illegal_action() -> None:
@@ -220,14 +222,14 @@ def test_no_text_gives_an_illegal_action() -> None:
         parser = ActionParser(brain=WORDS, basic_first=basic_first)
         for parsed in _outputs(parser, *ticks):
             assert 0 <= parsed.action < 44
-            assert parsed.rung in RUNGS
+            assert parsed.method in METHODS
 
 
 @given(st.text())
 def test_any_text_has_an_action(text: str) -> None:
     (parsed,) = _outputs(ActionParser(brain=WORDS), {"text": text})
     assert 0 <= parsed.action < 44
-    assert parsed.rung in RUNGS
+    assert parsed.method in METHODS
 
 
 @given(
@@ -260,7 +262,7 @@ def test_always_punching_is_broken_up_by_the_second_best_or_else_by_nothing() ->
         1,
     ]
     with pytest.raises(MinibrainsError, match="at least two different actions"):
-        _outputs(AntiRepeat(instead=(0, 0)), {"action": 1})
+        _outputs(AntiRepeat(alternatives=(0, 0)), {"action": 1})
 
 
 def test_a_second_best_alone_is_no_action() -> None:
@@ -279,9 +281,9 @@ def test_a_reply_is_read_once_whatever_else_is_delivered() -> None:
         {"text": None, "facing": True},
     ]
     first, second, third = _outputs(ActionParser(brain=WORDS), *ticks)
-    assert first.rung == "keyword"
-    assert (second.action, second.rung) == (ABSENT, ABSENT)
-    assert (third.action, third.rung) == (ABSENT, ABSENT)
+    assert first.method == "keyword"
+    assert (second.action, second.method) == (ABSENT, ABSENT)
+    assert (third.action, third.method) == (ABSENT, ABSENT)
 
 
 def test_a_strategist_looks_once_at_a_frame() -> None:
@@ -465,6 +467,7 @@ def test_the_scripted_workflow_plays_and_decides_by_the_clock(
         assert len(list(run)) <= 2
 
 
+@pytest.mark.slow
 def test_an_episode_keeps_nothing_of_the_one_before(summary: Callable[..., dict[str, Any]]) -> None:
     """With two workers each of them begins with nothing."""
     arguments = ("sf2_scripted", "--episodes", 2, "--ticks", 900)

@@ -133,6 +133,7 @@ def test_the_states_are_what_they_are_called() -> None:
     assert not splits.select(learned).keys() & set(MIRRORS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_facing_is_right_on_a_stage_that_was_never_seen(seed: int) -> None:
     assert _share_of_right_facings(VALIDATION, seed) >= 0.995

@@ -247,6 +247,7 @@ def test_what_a_person_plays_becomes_a_data_set(
     assert (samples.actionable == 1).all()
 
 
+@pytest.mark.slow
 def test_on_the_command_line_the_pad_is_empty_and_it_says_so(minibrains: Command) -> None:
     done = minibrains("run", "sf2_human", "--ticks", 30, "--clock", "fast", "--json")
     assert done.returncode == 0, done.stderr

@@ -28,15 +28,17 @@ def test_auto_is_the_first_gpu() -> None:
     assert place("auto", "f32").device == torch.device("cuda:0")
 
 
-def test_what_is_too_large_in_f32_is_offered_in_bf16(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_too_large_is_offered_in_fewer_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINIBRAINS_MODELS_MB", "10")
-    sizes = {"f32": 20_000_000, "bf16": 10_000_000}
+    sizes = {"f32": 20_000_000, "bf16": 10_000_000, "int8": 6_000_000, "nf4": 4_000_000}
     place("cpu", "bf16").check_room(sizes)
     with pytest.raises(MinibrainsError, match=r'20.0 MB in f32.* "bf16", which takes 10.0 MB'):
         place("cpu", "f32").check_room(sizes)
     twice = {name: 2 * size for name, size in sizes.items()}
-    with pytest.raises(MinibrainsError, match="choose a smaller model, or ask it on a server"):
+    with pytest.raises(MinibrainsError, match=r'set precision to "nf4", which takes 8\.0 MB'):
         place("cpu", "bf16").check_room(twice)
+    with pytest.raises(MinibrainsError, match="choose a smaller model, or ask it on a server"):
+        place("cpu", "nf4").check_room({name: 5 * size for name, size in sizes.items()})
 
 
 def test_a_budget_that_is_no_number_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,6 +87,7 @@ def trained_weights(host: ScratchHost) -> dict[str, Any]:
     return {name: array.tolist() for name, array in brain.tensors.items()}
 
 
+@pytest.mark.slow
 def test_it_learns_to_walk_to_the_right(walk: str, home: Path, tmp_path: Path) -> None:
     host = train(make(walk), tmp_path)
     curves = table(home)
@@ -124,6 +125,7 @@ MIDWAY: dict[str, Any] = {"steps": 30, "batch": 30, "decisions": 4 * 30 * 5}
 """Settings with which updates end in the middle of episodes, which have 24 decisions."""
 
 
+@pytest.mark.slow
 def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(
     walk: str, home: Path, tmp_path: Path
 ) -> None:
@@ -173,6 +175,7 @@ def test_it_does_not_matter_where_the_games_are_played(
         assert values.tolist() == table(home, "there")[column].tolist()
 
 
+@pytest.mark.slow
 def test_it_stays_near_the_policy_that_it_began_with(walk: str, home: Path, tmp_path: Path) -> None:
     train(make(walk, kl=100.0, name="near", decisions=4 * 96 * 4), tmp_path)
     train(make(walk, name="far", decisions=4 * 96 * 4), tmp_path)

@@ -66,7 +66,7 @@ def _ask(server: ChatServer, **widgets: Any) -> Answer:
 
 def test_its_answer_is_that_of_the_model_on_the_server(server: ChatServer) -> None:
     local = server.node.tick(IMAGE, "kick?", [])
-    assert _ask(server, most=7) == Answer(local.text, local.tokens, ABSENT, ABSENT)
+    assert _ask(server, max_tokens=7) == Answer(local.text, local.tokens, ABSENT, ABSENT)
     ((path, key, body),) = server.asked
     assert (path, key) == ("/v1/chat/completions", None)
     assert (body["model"], body["max_tokens"], body["temperature"]) == ("tiny", 7, 0)
@@ -210,17 +210,17 @@ def test_transformers_serve_answers_as_the_model_does_here(
     tiny_families.save_qwen3(tmp_path / "qwen3")
     brain = VLMBrain.of_folder(tmp_path / "qwen3")
     brain.save(tmp_path / "qwen3.safetensors", title="t", made_by="test")
-    local = LLMStrategist(brain=VLMBrain.load(tmp_path / "qwen3.safetensors"), most=8)
+    local = LLMStrategist(brain=VLMBrain.load(tmp_path / "qwen3.safetensors"), max_tokens=8)
     with opened(local):
         expected = local.tick("kick?", [])
     node = RemoteVLM(
-        endpoint=transformers_serve, model=str(tmp_path / "qwen3"), most=8, seconds=300.0
+        endpoint=transformers_serve, model=str(tmp_path / "qwen3"), max_tokens=8, seconds=300.0
     )
     with opened(node):
         assert node.tick("kick?", None) == expected
     tiny_families.save_idefics3(tmp_path / "idefics3")
     node = RemoteVLM(
-        endpoint=transformers_serve, model=str(tmp_path / "idefics3"), most=8, seconds=300.0
+        endpoint=transformers_serve, model=str(tmp_path / "idefics3"), max_tokens=8, seconds=300.0
     )
     with opened(node):
         seen = node.tick("kick?", IMAGE)
@@ -300,7 +300,7 @@ def _workflow(file: Path, server: ChatServer, **entry: Any) -> Path:
     """Write the Street Fighter agent with a RemoteVLM."""
     workflow = json.loads((bundled_dir("workflows") / "sf2_ram_text.json").read_text())
     strategist = workflow["nodes"]["strategist"]
-    strategist["type"] = "RemoteVLM@1"
+    strategist["type"] = "RemoteVLM@2"
     strategist["set"] = {"endpoint": server.address, "model": "tiny", **entry.pop("set", {})}
     strategist["in"].pop("adapters")
     strategist.pop("brain")
@@ -310,11 +310,11 @@ def _workflow(file: Path, server: ChatServer, **entry: Any) -> Path:
     return file
 
 
-def _rungs(summary: dict[str, Any]) -> dict[str, int]:
+def _parse_methods(summary: dict[str, Any]) -> dict[str, int]:
     """Return how the actions of the only episode were found."""
     episode = json.loads((Path(summary["run_dir"]) / "episodes.jsonl").read_text())
-    rungs: dict[str, int] = episode["rungs"]
-    return rungs
+    methods: dict[str, int] = episode["parse_methods"]
+    return methods
 
 
 def test_it_plays_and_its_key_is_nowhere(
@@ -324,9 +324,9 @@ def test_it_plays_and_its_key_is_nowhere(
     done = minibrains("run", file, "--ticks", 300, "--record", "--json")
     assert done.returncode == 0, done.stderr
     assert server.asked[0].key == f"Bearer {KEY}"
-    rungs = _rungs(json.loads(done.stdout))
-    assert sum(rungs.values()) == len(server.asked) >= 10
-    assert rungs["fallback"] == 0
+    methods = _parse_methods(json.loads(done.stdout))
+    assert sum(methods.values()) == len(server.asked) >= 10
+    assert methods["fallback"] == 0
     for path in tmp_path.rglob("*"):
         if path.is_file():
             assert KEY.encode() not in path.read_bytes(), path
@@ -341,6 +341,6 @@ def test_the_game_goes_on_while_a_server_fails(
     file = _workflow(tmp_path / "remote.json", server, set=widgets, busy="continue", latency=6)
     result = summary(file, "--ticks", 300)
     assert result["nodes"]["strategist"]["errors"] == 4
-    rungs = _rungs(result)
-    assert rungs["fallback"] == 4
-    assert sum(rungs.values()) >= 9
+    methods = _parse_methods(result)
+    assert methods["fallback"] == 4
+    assert sum(methods.values()) >= 9

@@ -478,6 +478,7 @@ def _recomputed(frames: list[dict[str, int]], ended: bool) -> dict[str, float]:
     }
 
 
+@pytest.mark.slow
 def test_the_terms_of_real_matches_are_those_of_their_variables(
     summary: Callable[..., Any], tmp_path: Path
 ) -> None:

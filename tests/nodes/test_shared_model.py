@@ -47,13 +47,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         started.wait()
 
 
-def _questions(count: int, most: int = 0) -> list[Question]:
+def _questions(count: int, max_tokens: int = 0) -> list[Question]:
     """Return questions of different lengths about different pictures."""
     random = np.random.default_rng(7)
     questions: list[Question] = []
     for number in range(count):
         picture = random.integers(0, 256, (32, 96, 3), np.uint8)
-        questions.append(Question(picture, "Which action?"[: 5 + number % 9], (), most))
+        questions.append(Question(picture, "Which action?"[: 5 + number % 9], (), max_tokens))
     return questions
 
 
@@ -82,7 +82,7 @@ def test_questions_that_are_asked_together_are_answered_as_alone(
     brain = VLMBrain.load(path)
     assert brain.ref is not None
     model = LocalModel(brain.ref, PLACEMENT, brain.answers, MODEL_CACHE.load)
-    questions = [*_questions(3), *_questions(3, most=6)]
+    questions = [*_questions(3), *_questions(3, max_tokens=6)]
     larger = np.zeros((64, 96, 3), np.uint8)
     questions.insert(2, questions[0]._replace(image=larger))
     for together, question in zip(model.answer(questions), questions, strict=True):
@@ -102,6 +102,7 @@ def test_a_question_that_cannot_be_asked_fails_alone() -> None:
         _check_equal(reply, model.answer([question])[0])
 
 
+@pytest.mark.slow
 def test_strategists_share_a_model_in_a_process_of_its_own() -> None:
     picture = _questions(1)[0].image
     assert picture is not None

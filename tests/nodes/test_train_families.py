@@ -125,6 +125,7 @@ def _shares(brain: VLMBrain, *adapters: Adapter) -> list[float]:
     return list(answer.probabilities.values())
 
 
+@pytest.mark.slow
 def test_an_adapter_trains_a_step_is_merged_and_plays(
     family: str, model: VLMBrain, tmp_path: Path, home: Path
 ) -> None:
@@ -207,6 +208,7 @@ def test_questions_asked_at_once_are_answered_as_if_each_were_asked_alone(model:
         assert torch.allclose(found, torch.stack(expected), atol=1e-4)
 
 
+@pytest.mark.slow
 def test_all_of_its_weights_train_a_step(model: VLMBrain, home: Path) -> None:
     auxiliary = ("agent_x-enemy_x", "height") if model.sees else ()
     _train(TrainVLM, model, weights="f32", auxiliary=auxiliary)

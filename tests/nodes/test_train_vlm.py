@@ -177,6 +177,7 @@ def test_it_ends_its_answers(learned: Path) -> None:
     assert answer.text in ("0", "1", "2")
 
 
+@pytest.mark.slow
 def test_every_checkpoint_answers(model: VLMBrain, tmp_path: Path, home: Path) -> None:
     data = write_pictures(4)
     _train(_base(model, epochs=2), tmp_path)
@@ -245,6 +246,7 @@ def test_a_batch_is_read_as_in_play(model: VLMBrain) -> None:
             assert torch.allclose(together[row], logits, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_full_disk_keeps_the_last_checkpoint(
     model: VLMBrain, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -293,6 +295,7 @@ def test_another_training_of_the_same_name_is_refused(
         _train(_base(model, epochs=1), tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["learner.safetensors", "optimizer.pt", "trainer_state.json"])
 def test_a_damaged_checkpoint_is_named(
     file: str, model: VLMBrain, tmp_path: Path, home: Path

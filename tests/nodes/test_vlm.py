@@ -211,12 +211,14 @@ def test_what_the_picture_says_to_deeper_layers_is_not_lost(pretrained: Pretrain
 def test_generating_is_greedy_and_stops_at_the_limit(plain: Any) -> None:
     model, tokenizer, inputs = plain
     asked = inputs["input_ids"].shape[1]
-    for most in (1, 12):
+    for max_tokens in (1, 12):
         with torch.inference_mode():
-            tokens = model.generate(**inputs, do_sample=False, max_new_tokens=most)[0, asked:]
+            tokens = model.generate(**inputs, do_sample=False, max_new_tokens=max_tokens)[0, asked:]
         expected = tokenizer.decode(tokens, skip_special_tokens=True)
-        assert _ask(answer="generate", most=most) == Answer(expected, asked, ABSENT, ABSENT)
-    assert VLMStrategist(brain=BRAIN).most == 50
+        assert _ask(answer="generate", max_tokens=max_tokens) == Answer(
+            expected, asked, ABSENT, ABSENT
+        )
+    assert VLMStrategist(brain=BRAIN).max_tokens == 50
 
 
 def test_an_answer_of_several_tokens_cannot_be_chosen(tmp_path: Path) -> None:
@@ -237,9 +239,9 @@ def test_a_model_that_has_nothing_to_choose_from_generates(tmp_path: Path) -> No
         tmp_path / "vlm.safetensors", title="t", made_by="test"
     )
     silent = VLMBrain.load(tmp_path / "vlm.safetensors")
-    node = VLMStrategist(brain=silent, answer="choose", most=4)
+    node = VLMStrategist(brain=silent, answer="choose", max_tokens=4)
     with opened(node) as host:
-        assert node.tick(IMAGE, PROMPT, []) == _ask(answer="generate", most=4)
+        assert node.tick(IMAGE, PROMPT, []) == _ask(answer="generate", max_tokens=4)
     assert host.said == ["the brain names no answers to choose from, so the model generates them"]
 
 
@@ -560,7 +562,7 @@ def test_weight_and_brain_of_an_adapter_change_between_two_ticks(tmp_path: Path)
             "asks": {"type": "Asks@1", "in": {"number": "clock.number"}},
             "lora": {"type": "LoRALoader@1", "set": {"weight": weight}, "brain": brain},
             "strategist": {
-                "type": "VLMStrategist@1", "set": {"answer": "choose"}, "brain": "vlm",
+                "type": "VLMStrategist@2", "set": {"answer": "choose"}, "brain": "vlm",
                 "in": {"image": "shows.frame", "prompt": "asks.text", "adapters": ["lora.adapter"]},
             },
             "hears": {"type": "Hears@1", "in": {"probabilities": "strategist.probabilities"}},
@@ -700,6 +702,7 @@ def test_a_hugging_face_folder_becomes_one_file(
     assert weights[NORM].dtype == torch.float32
 
 
+@pytest.mark.slow
 def test_a_header_has_room_for_a_large_tokenizer(tmp_path: Path) -> None:
     """That of Gemma 3 has 33 MB; a quotation mark in it is four characters in the header."""
     tokenizer = '  "word": 12345,\n' * 1_950_000
@@ -789,7 +792,7 @@ def test_a_strategist_that_hangs_costs_its_time_limit_once_and_the_fight_goes_on
     node = result["nodes"]["strategist"]
     assert (node["runs"], node["errors"]) == (10, 8)
     assert node["first_error"] == "it took longer than its time limit of 0.3 s"
-    assert _each("fallback", _each("rungs", result["episodes"])) == [3, 5]
+    assert _each("fallback", _each("parse_methods", result["episodes"])) == [3, 5]
     (log,) = tmp_path.rglob("text.jsonl")
     assert _each("value", _logged(log)) == ["9", "9", *[""] * 8]
     replayed = minibrains("replay", result["run_dir"], "--pack", "hangs.py")
@@ -810,7 +813,7 @@ def test_each_answer_of_a_strategist_that_continues_is_acted_on_once(
     (tmp_path / "answers.py").write_text(ANSWERS)
     result = summary("./sf2_ram_text.json", "--pack", "answers.py", "--ticks", 300)
     assert result["nodes"]["strategist"]["runs"] == 10
-    assert sum(result["episodes"][0]["rungs"].values()) == 10
+    assert sum(result["episodes"][0]["parse_methods"].values()) == 10
     (log,) = tmp_path.rglob("sent.jsonl")
     assert _each("tick", _logged(log)) == list(range(5, 300, 30)), (
         "no answer comes to a closed gate"

@@ -131,7 +131,7 @@ def test_a_strategist_decides_the_same_both_ways(
         brain.save(path, title="t", made_by="test")
         found[faster] = []
         for answer in ("choose", "generate"):
-            node = VLMStrategist(brain=VLMBrain.load(path), answer=answer, most=6)
+            node = VLMStrategist(brain=VLMBrain.load(path), answer=answer, max_tokens=6)
             with opened(node):
                 for image, prompt in QUESTIONS:
                     found[faster].append(node.tick(image, prompt, []).text)
@@ -236,7 +236,7 @@ def _ask(node: Any, image: np.ndarray, prompt: str, *adapters: Adapter) -> Answe
 
 def test_it_reads_and_answers_as_transformers_alone_does(small: Small) -> None:
     asked = small.asked
-    chooser, writer = small.node(answer="choose"), small.node(most=8)
+    chooser, writer = small.node(answer="choose"), small.node(max_tokens=8)
     tokens = [asked.token(answer) for answer in small.brain.answers]
     seen: set[float] = set()
     questions = [QUESTIONS[0], QUESTIONS[3], QUESTIONS[1]]

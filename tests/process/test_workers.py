@@ -140,6 +140,7 @@ def test_a_worker_that_dies_is_replaced_and_its_episode_repeated(
     assert two["worker_deaths"] == 1
 
 
+@pytest.mark.slow
 def test_people_hear_of_a_worker_that_dies(
     minibrains: Any, random_with: Any, tmp_path: Path
 ) -> None:
@@ -154,6 +155,7 @@ def test_people_hear_of_a_worker_that_dies(
     assert "workers died 1 times" in done.stdout
 
 
+@pytest.mark.slow
 def test_an_episode_whose_worker_dies_twice_is_given_up(
     minibrains: Any, summary: Summary, random_with: Any, tmp_path: Path
 ) -> None:
@@ -305,6 +307,7 @@ def test_both_workers_may_map_at_the_same_time(summary: Summary, mapping: Any) -
     assert _ends(result) == ["limit"] * 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("what", "workers", "words"),
     [

@@ -36,6 +36,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_reference_covers_all_exports_and_all_nodes(pages: Path) -> None:
     exports = (pages / "minibrains.html").read_text()
     for name in minibrains.__all__:

@@ -94,6 +94,7 @@ def test_the_example_brain_is_made_and_used(examples: dict[str, Path]) -> None:
     assert check_node(limiter(brain=brain), {"number": 3.0}, {"number": 12.0}) == [3.0, 9.0]
 
 
+@pytest.mark.slow
 def test_the_example_network_is_made_trained_and_played(
     examples: dict[str, Path], summary: Callable[..., dict[str, Any]]
 ) -> None:

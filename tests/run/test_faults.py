@@ -30,6 +30,7 @@ COST_OF_A_DEATH = 10.0
 anew."""
 
 
+@pytest.mark.slow
 def test_a_brain_that_is_cut_short_while_it_plays_is_still_whole_in_the_run(tmp_path: Path) -> None:
     brain = tmp_path / "table.safetensors"
     whole = (bundled_dir("models") / "action_table/airstriker.safetensors").read_bytes()

@@ -36,6 +36,7 @@ def _in_large_pages() -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith("AnonHugePages"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems keep their pages")
 def test_what_is_there_goes_into_large_pages() -> None:
     kept = [bytes([place % 256]) * 5000 for place in range(10_000)]

@@ -41,6 +41,7 @@ def _python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_examples_of_the_page_run(name: str, tmp_path: Path) -> None:
     done = _python(EXAMPLES[name], tmp_path)

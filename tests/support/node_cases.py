@@ -334,7 +334,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
             image=[*FRAMES[:2], None],
             prompt=["a", None, "b"],
             text=["9", "21", None],
-            rung=["basic"] * 3,
+            method=["basic"] * 3,
             action=[9, 21, 0],
         ),
     ),

@@ -14,6 +14,7 @@ from tests.support.editor_page import EditorPage
 from tests.support.paths import ROOT
 
 
+@pytest.mark.slow
 def test_the_last_seconds_are_kept_with_a_key_and_with_the_button(
     page: EditorPage, data: Path, screenshots: Path | None
 ) -> None:
@@ -72,6 +73,7 @@ def test_a_film_that_was_recorded_opens_its_workflow(page: EditorPage, data: Pat
     assert opened_from(page, "clip.mp4", film.read_bytes())["nodes"] == played["nodes"]
 
 
+@pytest.mark.slow
 def test_a_picture_of_the_graph_and_one_of_the_game_open_the_workflow(
     page: EditorPage, screenshots: Path | None
 ) -> None:

@@ -822,6 +822,7 @@ def test_a_server_killed_in_mid_run_comes_back_with_all_that_was_saved(
                 expect(page.page.locator(f'[data-run="{run}"]')).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_worker_killed_in_mid_run_is_a_failed_run_in_words_and_the_next_one_plays(
     browser: Browser, tmp_path: Path
 ) -> None:
@@ -922,6 +923,7 @@ def test_a_button_that_is_drawn_anew_while_it_is_pressed_is_clicked(
     page.until("session.run?.state === 'stopped'")
 
 
+@pytest.mark.slow
 def test_a_moment_of_a_running_game_or_a_paused_one_is_saved_and_begun_from(
     browser: Browser, tmp_path: Path
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+import pytest
 from PIL import Image
 from playwright.sync_api import Browser, expect
 
@@ -13,6 +14,7 @@ from tests.support.editor_page import editor
 from tests.support.service_fixtures import serving
 
 
+@pytest.mark.slow
 def test_what_was_saved_is_shown_with_its_game_and_opened_with_the_keyboard(
     browser: Browser, tmp_path: Path, screenshots: Path | None
 ) -> None:

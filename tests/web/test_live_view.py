@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.support.contrast import least_contrast
@@ -16,6 +17,7 @@ from tests.support.editor_page import EditorPage
 from tests.support.paths import ROOT
 
 
+@pytest.mark.slow
 def test_budgets_name_the_slowest_node_and_show_what_is_held(
     page: EditorPage, screenshots: Path | None
 ) -> None:
@@ -44,6 +46,7 @@ def test_budgets_name_the_slowest_node_and_show_what_is_held(
     expect(budget).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_wires_show_what_they_carry_and_stand_still_while_paused(
     page: EditorPage, screenshots: Path | None
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from minibrains.files import bundled_dir
@@ -25,6 +26,7 @@ def note(page: EditorPage, text: str, colour: str = "none") -> None:
     expect(page.page.locator("dialog")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_looks_are_given_with_the_keyboard_and_leave_the_run_and_its_hash_alone(
     page: EditorPage, data: Path, screenshots: Path | None
 ) -> None:

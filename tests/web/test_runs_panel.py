@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.support.contrast import least_contrast
@@ -26,6 +27,7 @@ def play(page: EditorPage, ticks: int) -> str:
     return run
 
 
+@pytest.mark.slow
 def test_runs_are_told_apart_found_and_opened(
     browser: Browser, tmp_path: Path, screenshots: Path | None
 ) -> None:

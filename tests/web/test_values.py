@@ -17,6 +17,7 @@ def value_of(page: EditorPage, socket: str) -> Locator:
     return page.page.locator(f'#values [data-value="{socket}"]')
 
 
+@pytest.mark.slow
 def test_what_the_strategist_is_asked_and_answers_is_read_in_full(
     page: EditorPage, screenshots: Path | None
 ) -> None:

@@ -51,6 +51,7 @@ export class Session {
   readonly #otherStates = new Map<string, string>();
   /** The nodes of the workflow that the run plays; null if it was not started from this workflow. */
   #playedNodes: object | null = null;
+  #isEditing = false;
   /** The breakpoints that the run was given. */
   #playedBreakpoints: JsonObject = {};
   #stopped = { id: "", at: 0 };
@@ -619,15 +620,35 @@ export class Session {
     );
   }
 
-  /** Apply a change of the workflow, if it has no faults, to the run that was started from it, as soon as that ticks. A
-   * recorded run stays as it was, but for its breakpoints: a fork of it plays what was changed. */
+  /** Apply all changes of the workflow to the run that was started from it, as soon as that ticks. What is changed while
+   * a change is on its way is sent after it, so that the last change wins. */
   async #editLive(): Promise<void> {
+    if (this.#isEditing) return;
+    this.#isEditing = true;
+    try {
+      while (this.#isChanged()) await this.#sendChange();
+    } finally {
+      this.#isEditing = false;
+    }
+  }
+
+  /** Whether the workflow has no faults, and is not as it was sent to the run that was started from it. A recorded run
+   * stays as it was, except for its breakpoints: a fork of it plays what was changed. */
+  #isChanged(): boolean {
     const { workflow, faults } = this.editor;
-    if (!isTicking(this.run) || !this.#playedNodes || faults.length) return;
-    const { id } = this.run;
+    if (!isTicking(this.run) || !this.#playedNodes || faults.length) return false;
+    return !this.#isSameGraph() || !same(workflow.breakpoints ?? {}, this.#playedBreakpoints);
+  }
+
+  #isSameGraph(): boolean {
+    return this.run?.rewinds !== null || this.editor.workflow.nodes === this.#playedNodes;
+  }
+
+  async #sendChange(): Promise<void> {
+    const { workflow } = this.editor;
+    const { id } = this.run as Run;
     const breakpoints = workflow.breakpoints ?? {};
-    const isSameGraph = this.run.rewinds !== null || workflow.nodes === this.#playedNodes;
-    if (isSameGraph && same(breakpoints, this.#playedBreakpoints)) return;
+    const isSameGraph = this.#isSameGraph();
     this.#playedNodes = workflow.nodes;
     this.#playedBreakpoints = breakpoints;
     try {
