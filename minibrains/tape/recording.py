@@ -32,6 +32,9 @@ _CHECK_EVERY, _SNAPSHOT_EVERY = 1.0, 10.0
 """The least number of seconds between two checkpoints, and between two snapshots."""
 _RECENT_TICKS, _RECENT_SECONDS = 300, 1.0
 """The least number of ticks, and of seconds, between two snapshots of the last ticks."""
+_RECENT_SHARE = 0.005
+"""The largest share of the time that snapshots of the last ticks may take: a node with a large
+state is copied less often."""
 _COMPARED: Final = ("score", "won", "start", "actions_sha256", "trajectory_sha256")
 """The entries of the nodes' reports that a replay must reproduce."""
 
@@ -77,7 +80,9 @@ class Recorder(Hook):
         self._failure: MinibrainsError | None = None
         self.snapshot_error: str | None = None
         """The reason why there are no more snapshots, if so; the tape can still be replayed from
-        its beginning."""
+        its beginning, but the last ticks cannot."""
+        self._cost = 0.0
+        """Seconds that the last snapshot took."""
         self._checked = self._last_snapshot = self._last_recent = 0.0
         self._recent_tick = 0
         """The tick of the last snapshot that was kept in memory."""
@@ -166,7 +171,7 @@ class Recorder(Hook):
         in_memory = (
             self._recent is not None
             and engine.ticks - self._recent_tick >= _RECENT_TICKS
-            and now - self._last_recent >= _RECENT_SECONDS
+            and now - self._last_recent >= max(_RECENT_SECONDS, self._cost / _RECENT_SHARE)
         )
         if not to_file and not in_memory:
             return
@@ -175,6 +180,7 @@ class Recorder(Hook):
         except RunError as error:
             self.snapshot_error = str(error)
             return
+        self._cost = perf_counter() - now
         if to_file:
             self._last_snapshot = now
         place = None
@@ -202,9 +208,11 @@ class Recorder(Hook):
         try:
             record = event.encode()
         except TypeError as error:
-            raise RunError(
-                f"the value of {event.node or 'the run'} cannot be put on a tape: {error}"
-            ) from error
+            reason = f"the value of {event.node or 'the run'} cannot be put on a tape: {error}"
+            if not self._to_file:
+                self.snapshot_error = reason
+                return
+            raise RunError(reason) from error
         if self._recent is not None:
             self._recent.append(event, record)
         self._write(record)
@@ -216,8 +224,10 @@ class Recorder(Hook):
 
     def _write_snapshots(self) -> None:
         while (taken := self._snapshots.get()) is not None:
+            began = perf_counter()
             try:
                 state = snapshot.dump(taken.state, taken.modules)
+                self._cost += perf_counter() - began
                 record = Event(taken.tick, "", "snapshot", state).encode()
                 if self._recent is not None and taken.place is not None:
                     self._recent.end_snapshot(taken.place, record)

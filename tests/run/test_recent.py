@@ -32,6 +32,7 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recent, "TICKS", 100)
     monkeypatch.setattr(recording, "_RECENT_TICKS", 50)
     monkeypatch.setattr(recording, "_RECENT_SECONDS", 0.0)
+    monkeypatch.setattr(recording, "_RECENT_SHARE", float("inf"))
 
 
 def workflow(**more: Any) -> dict[str, Any]:
@@ -155,3 +156,13 @@ def test_less_is_kept_rather_than_too_much(monkeypatch: pytest.MonkeyPatch) -> N
     assert header.value == {"path": "", "first": 70}
     assert (begin.kind, begin.tick) == ("snapshot", 70)
     assert end == present
+
+
+def test_what_cannot_be_on_a_tape_ends_no_run_that_is_not_recorded() -> None:
+    recorder = recording.Recorder(recent=RecentTape(), to_file=False)
+    with mb.Run(mb.RunSpec("airstriker_random", episodes=1, ticks=20), [recorder]) as run:
+        for _ in run:
+            recorder.add("random", "result", object())
+            with pytest.raises(RunError, match="cannot be shown again: the value of random"):
+                recorder.recent_records()
+    assert run.state == "done"
