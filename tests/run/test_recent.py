@@ -42,6 +42,16 @@ def workflow(**more: Any) -> dict[str, Any]:
     return data
 
 
+def recent_events(run: mb.Run) -> list[Event]:
+    """Return the last ticks, once the snapshots are written from which they begin."""
+    assert run.recorder is not None
+    while True:
+        events = decode_events(run.recorder.recent_records())
+        if events[0].value.get("first", 0) > run.engine.ticks - 200:
+            return events
+        threading.Event().wait(0.01)
+
+
 class Keeps(Watches):
     """Notes what is on the wires, changes the graph once, and takes the last ticks at some."""
 
@@ -60,8 +70,7 @@ class Keeps(Watches):
                 threading.Event().wait(0.01)
             run.engine.advance(0)
         if run.engine.ticks in self._at:
-            assert run.recorder is not None
-            self.taken[run.engine.ticks] = decode_events(run.recorder.recent_records())
+            self.taken[run.engine.ticks] = recent_events(run)
         return super().between_ticks(run)
 
 
@@ -87,7 +96,7 @@ def test_every_one_of_the_last_ticks_is_shown_as_it_was() -> None:
             assert rewind.difference is None
             assert rewind.last == present
             assert rewind.first <= max(0, present - 100)
-            assert rewind.first == 0 or rewind.first > present - 250
+            assert rewind.first > 0 or present < 200
             assert len(rewind.digests) == present - rewind.first
             for tick in range(present, rewind.first - 1, -7):
                 rewind.go_to(tick)
