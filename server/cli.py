@@ -150,23 +150,49 @@ def parser() -> argparse.ArgumentParser:
     )
     run.set_defaults(module="run")
 
-    evaluate = commands.add_parser(
-        "evaluate", help="measure the share of episodes won, with interval and baselines",
-        parents=[workflow, packs, as_json],
-    )  # fmt: skip
-    evaluate.add_argument(
+    games = _Parser(add_help=False)
+    games.add_argument(
         "--states",
         metavar="SPLIT[/PATTERN]",
         required=True,
         help="a split of the game's splits.json: validation, …",
     )
-    evaluate.add_argument(
+    games.add_argument(
         "--episodes",
         metavar="N",
         type=_count,
         required=True,
         help="number of episodes, the same ones for each player",
     )
+    games.add_argument(
+        "--ticks",
+        metavar="N",
+        type=_count,
+        help="end an episode after N ticks (default: the game's own limit)",
+    )
+    games.add_argument(
+        "--seed",
+        metavar="S",
+        type=_seed,
+        default=0,
+        help="seed of the choice and order of starts (default 0)",
+    )
+    games.add_argument(
+        "--workers",
+        metavar="N",
+        default="1",
+        help="play in N processes, or on Ray: ray://HOST:PORT[?n=N]",
+    )
+    games.add_argument(
+        "--out",
+        metavar="DIR",
+        default="evaluations",
+        help="folder for results and episodes (default evaluations)",
+    )
+    evaluate = commands.add_parser(
+        "evaluate", help="measure the share of episodes won, with interval and baselines",
+        parents=[workflow, games, packs, as_json],
+    )  # fmt: skip
     evaluate.add_argument(
         "--baselines",
         metavar="N",
@@ -186,36 +212,31 @@ def parser() -> argparse.ArgumentParser:
         help="compare with this workflow, or with this brain, in pairs of episodes",
     )
     evaluate.add_argument(
-        "--ticks",
-        metavar="N",
-        type=_count,
-        help="end an episode after N ticks (default: the game's own limit)",
-    )
-    evaluate.add_argument(
-        "--seed",
-        metavar="S",
-        type=_seed,
-        default=0,
-        help="seed of the choice and order of starts (default 0)",
-    )
-    evaluate.add_argument(
-        "--workers",
-        metavar="N",
-        default="1",
-        help="play in N processes, or on Ray: ray://HOST:PORT[?n=N]",
-    )
-    evaluate.add_argument(
-        "--out",
-        metavar="DIR",
-        default="evaluations",
-        help="folder for results and episodes (default evaluations)",
-    )
-    evaluate.add_argument(
         "--no-worse-than",
         metavar="RESULT",
         help="exit with status 1 if it wins less than in this earlier result, beyond chance",
     )
     evaluate.set_defaults(module="evaluate")
+
+    sweep = commands.add_parser(
+        "sweep", help="vary a widget or a brain, and measure the share of episodes won by each",
+        parents=[workflow, games, packs, as_json],
+    )  # fmt: skip
+    sweep.add_argument(
+        "--vary",
+        metavar="NODE.WIDGET=VALUE,VALUE",
+        action="append",
+        default=[],
+        help="values of a widget; several times for a grid",
+    )
+    sweep.add_argument(
+        "--vary-brain",
+        metavar="NODE=FILE,FILE",
+        action="append",
+        default=[],
+        help="brains of a node; several times for a grid",
+    )
+    sweep.set_defaults(module="sweep")
 
     doctor = commands.add_parser(
         "doctor", help="find out what is wrong with a policy that plays badly",

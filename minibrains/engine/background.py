@@ -409,6 +409,11 @@ class PendingResult:
         )
         return {"job": found, "wanted": self.relaunch}
 
+    def as_replayed(self) -> tuple[int | None, bool]:
+        """Return the state of the `ReplayedCall` that a replay has in its place."""
+        launched = None if self.call is None else self.call.tick
+        return launched, self.relaunch
+
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Restore what `state()` returned."""
         self.cancel()

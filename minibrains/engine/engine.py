@@ -16,6 +16,7 @@ from minibrains.engine.node_runtime import NodeRuntime, registers_first
 from minibrains.engine.output_cache import OutputCache, fold_constants
 from minibrains.engine.plan import TICK_SLOT, Plan
 from minibrains.engine.replay_policy import Tape
+from minibrains.engine.single_steps import AfterStep, advance_by_steps
 from minibrains.engine.stats import NodeStats, StepTimes, collect_stats, seconds_since
 from minibrains.engine.step_builder import ExecutionContext, absent_output, build_steps
 from minibrains.engine.timing import LatencyHistogram
@@ -60,6 +61,8 @@ class Engine:
         """Ticks of all episodes."""
         self.stopping = False
         """If set, for example by a signal handler, the run ends after the current tick."""
+        self.after_step: AfterStep | None = None
+        """If set, `advance` runs one tick, and calls it after each step, before the next one."""
         self.edits: deque[Edit] = deque()
         """Prepared edits that wait to be applied between two ticks."""
         self.times = LatencyHistogram()
@@ -243,6 +246,11 @@ class Engine:
             NodeFailed: A node raised, and its `on_error` says that this ends the run.
             RunError: An output that ends the episode is neither true nor false.
         """
+        if self.after_step is not None:
+            ended = advance_by_steps(self, self.after_step)
+            while self.edits:
+                self._apply(self.edits.popleft())
+            return ended
         # local names: each of these is used many times a tick
         execution, context, edits = self.execution, self.context, self.edits
         values, event_slots = execution.values, execution.event_slots
@@ -406,11 +414,12 @@ class Engine:
                     nodes[runtime.name] = runtime.endpoint.state()
                 except Exception as error:
                     raise runtime.failure(self.tick, error) from error
-        replayed_calls = {
-            name: runtime.replayed_call.state()
-            for name, runtime in self.runtimes.items()
-            if runtime.replayed
-        }
+        replayed_calls: dict[str, Any] = {}
+        for name, runtime in self.runtimes.items():
+            if runtime.replayed:
+                replayed_calls[name] = runtime.replayed_call.state()
+            elif runtime.pending is not None and not background:
+                replayed_calls[name] = runtime.pending.as_replayed()
         return {
             "tick": self.tick,
             "ticks": self.ticks,

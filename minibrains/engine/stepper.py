@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import compress
 from typing import Any, Final
 
 from minibrains.engine.engine import Engine
-from minibrains.engine.plan import TICK_SLOT, Use
+from minibrains.engine.plan import Use
 from minibrains.engine.steps import UNSET, StepFunction
+from minibrains.engine.tick import begin_tick, end_tick, is_terminal
 from minibrains.errors import RunError
 from minibrains.graph.workflow import Link
 
@@ -93,7 +93,8 @@ class Stepper:
         while True:
             due = self._due
             if due is None:
-                due = self._due = self._begin()
+                due = self._due = begin_tick(self.engine)
+                self._rewarded = False
             try:
                 for index, run in due:  # noqa: B007 - used if it raises
                     run()
@@ -101,7 +102,7 @@ class Stepper:
                         self._region.asked = False
                         self.observation = self._region.inputs()
                         self._asked_at = self.engine.tick
-                        if not self._is_terminal():
+                        if not is_terminal(self.engine):
                             self._take_reward()
                             return True
                         # nothing is latched on a terminal tick, so that no answer would matter:
@@ -120,25 +121,6 @@ class Stepper:
                 region = ", ".join(self._region.nodes)
                 raise RunError(f"{region} was not due in {_TIMEOUT} ticks; give it another clock")
 
-    def _begin(self) -> Iterator[tuple[int, StepFunction]]:
-        """Begin a tick; return the steps that are due."""
-        execution = self.engine.execution
-        execution.values[TICK_SLOT] = self.engine.tick
-        execution.marks[: execution.size] = execution.template
-        if execution.due:
-            for mark in execution.due:
-                execution.marks[mark] = 1
-            execution.due.clear()
-        self._rewarded = False
-        return compress(execution.steps, execution.marks)
-
-    def _is_terminal(self) -> bool:
-        values = self.engine.execution.values
-        for slot in self.engine.plan.terminals:
-            if values[slot]:
-                return True
-        return False
-
     def _take_reward(self) -> None:
         """Add what was delivered as the reward on this tick, once."""
         if self._rewarded or self._reward_slot is None:
@@ -150,17 +132,13 @@ class Stepper:
 
     def _end(self) -> None:
         """End the tick: latch unless it is a terminal one, and clean up."""
-        engine, execution = self.engine, self.engine.execution
+        engine = self.engine
         self._take_reward()
-        self.terminated = self._is_terminal()
+        self.terminated = is_terminal(engine)
         if not self.terminated:
             self._latch()
-        for slot in execution.event_slots:
-            execution.values[slot] = None
-        execution.event_slots.clear()
+        end_tick(engine)
         self._due = None
-        engine.tick += 1
-        engine.ticks += 1
         self.truncated = not self.terminated and engine.tick == self._limit
 
     def _latch(self) -> None:

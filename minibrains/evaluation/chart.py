@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -33,17 +33,36 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
     Raises:
         OSError: The file cannot be written.
     """
+    sections = result.get("opponents") or [result]
+    title = f"Episodes won: {sections[0]['players'][0]['name']}"
+    draw_bars(title, headline(result), _bars(result), path)
+
+
+class Bar(NamedTuple):
+    """One line of a chart."""
+
+    name: str
+    note: str
+    player: Mapping[str, Any]
+    """The player's figures."""
+    is_mine: bool = False
+    """It is drawn in the colours of the evaluated player."""
+
+
+def draw_bars(title: str, subtitle: str, bars: Sequence[Bar], path: Path) -> None:
+    """Draw a line for each player, and write a PNG file, which is replaced as a whole.
+
+    Raises OSError.
+    """
     from PIL import Image, ImageDraw
 
-    sections = result.get("opponents") or [result]
-    bars = _bars(result)
     bottom = _TOP + _LINE * len(bars)
     image = Image.new("RGB", (_WIDTH, bottom + _FOOT), _PAPER)
     pen = ImageDraw.Draw(image)
 
     # the title
-    _write(pen, (48, 40), f"Episodes won: {sections[0]['players'][0]['name']}", 40, _INK)
-    _write(pen, (48, 100), headline(result), 24, _PALE)
+    _write(pen, (48, 40), title, 40, _INK)
+    _write(pen, (48, 100), subtitle, 24, _PALE)
 
     # the scale, behind the lines of the players
     for tenth in range(0, 11, 2):
@@ -53,7 +72,7 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
 
     # the players
     for number, bar in enumerate(bars):
-        colours = _MINE if "evaluated" in bar.player["roles"] else _OTHERS
+        colours = _MINE if bar.is_mine else _OTHERS
         _draw_bar(pen, bar, _TOP + _LINE * number + _LINE // 2, colours)
     _write(
         pen,
@@ -68,30 +87,22 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
     write_atomic(path, data.getvalue())
 
 
-class _Bar(NamedTuple):
-    """One line of the chart."""
-
-    name: str
-    note: str
-    player: Mapping[str, Any]
-    """The player's figures."""
-
-
-def _bars(result: Mapping[str, Any]) -> list[_Bar]:
+def _bars(result: Mapping[str, Any]) -> list[Bar]:
     """Return a line for each player, or for each opponent if there are some."""
-    bars: list[_Bar] = []
+    bars: list[Bar] = []
     if "opponents" in result:
         for section in result["opponents"]:
             name = section["name"].rpartition("/")[2]
             note = section["protocol"]["opponent"] or section["protocol"]["only"]
-            bars.append(_Bar(f"against {name}", note, section["players"][0]))
+            bars.append(Bar(f"against {name}", note, section["players"][0], True))
         return bars
     for player in result["players"]:
-        bars.append(_Bar(player["name"], ", ".join(player["roles"]), player))
+        is_mine = "evaluated" in player["roles"]
+        bars.append(Bar(player["name"], ", ".join(player["roles"]), player, is_mine))
     return bars
 
 
-def _draw_bar(pen: ImageDraw, bar: _Bar, y: int, colours: tuple[str, str, str]) -> None:
+def _draw_bar(pen: ImageDraw, bar: Bar, y: int, colours: tuple[str, str, str]) -> None:
     """Draw one line of the chart, with its middle at y, in the colours of the mark,
     the interval and the bar.
     """

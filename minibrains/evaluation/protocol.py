@@ -24,6 +24,8 @@ from minibrains.graph.workflow import RunSettings, Workflow
 from minibrains.node import Node
 from minibrains.values import to_json
 
+PINNED = ("game", "states", "noops", "write")
+"""The widgets of a console that are the same for all players."""
 _CONSOLE = "console"
 """The name for the console of a workflow in the nodes of an evaluation.json."""
 

@@ -323,7 +323,7 @@ def describe(result: Mapping[str, Any]) -> str:
         opponents: list[tuple[str, Mapping[str, Any]]] = []
         for section in sections:
             opponents.append((section["name"], section["players"][0]))
-        lines.extend(_lines(f"{players[0]['name']} against", opponents))
+        lines.extend(table_lines(f"{players[0]['name']} against", opponents))
     if len(players) > len(sections):
         width = max(len(label(player)) for player in players)
         for section in sections:
@@ -331,7 +331,7 @@ def describe(result: Mapping[str, Any]) -> str:
             if title:
                 title = f"against {title}"
             named = [(label(player), player) for player in section["players"]]
-            lines.extend(_lines(title, named, width))
+            lines.extend(table_lines(title, named, width))
     for section in sections:
         lines.extend(_measure_lines(section))
     lines.append(_about_rewards(players))
@@ -380,7 +380,7 @@ def _why_left_out(protocol: Mapping[str, Any]) -> str:
     return "because an evaluation adds no episodes to a data set"
 
 
-def _lines(
+def table_lines(
     title: str, players: Sequence[tuple[str, Mapping[str, Any]]], width: int = 0
 ) -> list[str]:
     """Return a table of players by their names, of which the longest may have that width."""

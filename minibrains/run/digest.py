@@ -34,11 +34,17 @@ def digest_of(engine: Engine) -> bytes:
     return blake2b(repr(seen).encode(), digest_size=SIZE).digest()
 
 
-def first_difference(these: Sequence[bytes], those: Sequence[bytes]) -> int | None:
-    """Return the first tick, from 1, at which two runs differ, given the digests of their ticks;
-    None if one is as the other as far as both go.
+Digests = tuple[int, Sequence[bytes]]
+"""A tick of a run, and the digests of those after it."""
+
+
+def first_difference(these: Digests, those: Digests) -> int | None:
+    """Return the first tick at which two runs differ; None if one is as the other as far as both
+    are known.
     """
-    for tick, (this, that) in enumerate(zip(these, those, strict=False), start=1):
+    first = max(these[0], those[0])
+    pairs = zip(these[1][first - these[0] :], those[1][first - those[0] :], strict=False)
+    for tick, (this, that) in enumerate(pairs, start=first + 1):
         if this != that:
             return tick
     return None

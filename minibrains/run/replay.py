@@ -72,6 +72,7 @@ def replay(
         events = [event for event in events if event.tick <= end]
 
     # where it begins: with the snapshot, or with the first event
+    start = max(start, first_tick(events))
     snapshot_event = _last_snapshot(events, start)
     done = Replayed()
     recorded = header
@@ -129,6 +130,14 @@ def replay(
             done.ticks = end - done.first
             done.arrived = True
             yield done
+
+
+def first_tick(events: list[Event]) -> int:
+    """Return the tick with which a tape begins: 0, or that of a snapshot, if it has only the last
+    ticks of a run.
+    """
+    first: int = events[0].value.get("first", 0)
+    return first
 
 
 def _last_snapshot(events: list[Event], start: int) -> Event | None:

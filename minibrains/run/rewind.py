@@ -22,6 +22,7 @@ from minibrains.run.replay import (
     compare,
     decimation_at,
     find_tape,
+    first_tick,
     recorded_spec,
     verify_brains,
 )
@@ -92,6 +93,9 @@ class Rewind:
         """
         self._events = [event for event in events if event.kind not in ("header", "snapshot")]
         self._header = events[0]
+        self.first = first_tick(events)
+        """The first tick; not 0 if the tape has only the last ticks of a run."""
+        self._begin = _snapshot_at(events, self.first) if self.first else None
         self._recorded = events[0].value
         self._path = events[0].value["path"]
         self._added = frozenset(mute)
@@ -104,8 +108,11 @@ class Rewind:
         self.marks: list[Mark] = []
         """In the order of their ticks, once the run was scanned."""
         self.digests: list[bytes] = []
-        """A digest of what happened on each tick, from the first on, once the run was scanned; see
+        """A digest of what happened on each tick after the first, once the run was scanned; see
         `digest_of`."""
+        self.courses: dict[str, list[tuple[int, float]]] = {}
+        """The numbers that nodes without outputs, such as a Preview, are given: input -> the ticks
+        at which it changed, with its values from then on, once the run was scanned."""
         self.difference: dict[str, Any] | None = None
         """The first difference to the tape, as in `Replayed.difference`; the last tick is then the
         one at which it was found."""
@@ -153,18 +160,25 @@ class Rewind:
         """
         marks = [_mark_of(event) for event in self._events]
         self._is_scanning = True
-        self._apply_events(0)
+        if self._begin is None:
+            self._apply_events(0)
+        else:
+            following = sum(event.tick <= self.first for event in self._events)
+            state = self._begin.value
+            self._restore(_Keyframe(self.first, following, self._recorded, state))
         while self.difference is None and self.tick < self.last:
-            if self.tick % self._spacing == 0:
+            if (self.tick - self.first) % self._spacing == 0:
                 self._keep()
             self._play(self.tick + 1)
             marks += self._rewards()
+            self._follow_courses()
             self.digests.append(digest_of(self.run.engine))
             yield self.tick
         self._is_scanning = False
         if self.difference is not None:
             self.last = self.tick
-        found = [mark for mark in marks if mark is not None and mark.tick <= self.last]
+        shown = range(self.first, self.last + 1)
+        found = [mark for mark in marks if mark is not None and mark.tick in shown]
         self.marks = sorted(found)
 
     def go_to(self, tick: int) -> None:
@@ -172,7 +186,7 @@ class Rewind:
 
         Raises RunError if it is not reached, unless the run is being stopped.
         """
-        tick = min(max(tick, 0), self.last)
+        tick = min(max(tick, self.first), self.last)
         nearest = None
         for frame in self._keyframes:
             if frame.tick <= tick:
@@ -196,8 +210,8 @@ class Rewind:
         before: float | None = None
         found: list[Mark] = []
         changes: list[tuple[float, Mark]] = []
-        self.go_to(0)
-        for tick in range(self.last + 1):
+        self.go_to(self.first)
+        for tick in range(self.first, self.last + 1):
             self._play(tick)
             if self.run.stopping:
                 return []
@@ -254,6 +268,11 @@ class Rewind:
             answer = self._next_result(name)
             begun = self.tick - engine.tick
             if answer is None:
+                if begun + asked < self.first:
+                    raise RunError(
+                        f"this run cannot be forked here: {name} was asked before tick {self.first}"
+                        ", with which the timeline begins, and has not answered"
+                    )
                 self.go_to(begun + asked)
                 return self.fork_point()
             result, error = answer.value, None
@@ -301,6 +320,8 @@ class Rewind:
     def _before(self) -> tuple[Event, ...]:
         """Return the header, and everything that came from outside before this tick."""
         before = [self._header]
+        if self._begin is not None:
+            before.append(self._begin)
         for event in self._events[: self._following]:
             is_later = event.tick == self.tick and event.kind in ("result", "failed", "input")
             if not is_later:
@@ -355,6 +376,18 @@ class Rewind:
         apply_recorded_edit(self.run, self._player, recorded, self._path)
         self._recorded = recorded
 
+    def _follow_courses(self) -> None:
+        nodes = self.run.engine.plan.graph.nodes
+        for edge in self.run.engine.plan.graph.edges:
+            if nodes[edge.target].cls.schema.outputs or edge.output.lazy:
+                continue
+            value = peek(self.run.engine, edge.source, edge.output.name)
+            if not isinstance(value, (int, float)) or isinstance(value, bool):
+                continue
+            course = self.courses.setdefault(f"{edge.target}.{edge.input.name}", [])
+            if not course or course[-1][1] != value:
+                course.append((self.tick, value))
+
     def _rewards(self) -> list[Mark]:
         """Return the marks of the rewards that consoles deliver now."""
         marks: list[Mark] = []
@@ -392,6 +425,13 @@ class Rewind:
         engine.context.decimation = decimation_at(self._events[: frame.following], frame.tick)
         self._following = frame.following
         self._player.begin(engine)
+
+
+def _snapshot_at(events: list[Event], tick: int) -> Event:
+    for event in events:
+        if event.kind == "snapshot" and event.tick == tick:
+            return event
+    raise MinibrainsError(f"the tape begins at tick {tick}, and has no snapshot of it")
 
 
 def _mark_of(event: Event) -> Mark | None:

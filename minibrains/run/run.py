@@ -36,6 +36,7 @@ from minibrains.run.realtime import RealtimeClock
 from minibrains.run.spec import RunSpec
 from minibrains.run.summary import EngineStats, Results, summarise
 from minibrains.savings import listen
+from minibrains.tape.recent import RecentTape
 from minibrains.tape.recording import Recorder, TapePlayer, recorded_workflow
 from minibrains.torch_node import restore_threads
 
@@ -87,6 +88,7 @@ class Run:
         map: Map = map_here,
         tape: TapePlayer | None = None,
         fork: ForkPoint | None = None,
+        recent: RecentTape | None = None,
     ) -> None:
         """Check the workflow and make its nodes.
 
@@ -103,6 +105,8 @@ class Run:
                 not called.
             fork: A tick of a recorded run, from which this one plays the rest of the episode, with
                 the workflow of the spec. It is recorded.
+            recent: Gets the last ticks of the run, so that they can be shown again; None: they are
+                not kept.
 
         Raises:
             WorkflowError: The workflow is wrong; lists every fault.
@@ -148,14 +152,14 @@ class Run:
         self._map = map
         self._fork = fork
         self.recorder: Recorder | None = None
-        """The hook that writes the tape, if there is one."""
+        """The hook that writes the tape, or keeps its end in memory, if there is one."""
         if fork is not None:
-            self.recorder = Recorder(fork.before, fork.player())
+            self.recorder = Recorder(fork.before, fork.player(), recent)
             plan, tape = fork.plan(spec, registry), fork.player()
         else:
             plan = compile_graph(self.graph)
-            if spec.record:
-                self.recorder = Recorder()
+            if spec.record or recent is not None:
+                self.recorder = Recorder(recent=recent, to_file=spec.record)
         if self.recorder is not None:
             self.hooks.insert(0, self.recorder)
         # a fork writes its tape once it has been restored

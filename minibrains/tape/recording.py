@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from queue import SimpleQueue
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import minibrains
 from minibrains.brain_file import hash_file
@@ -18,6 +18,7 @@ from minibrains.errors import MinibrainsError, RunError
 from minibrains.graph.check import Graph
 from minibrains.hooks import Hook
 from minibrains.tape import snapshot
+from minibrains.tape.recent import Entry, RecentTape
 from minibrains.tape.tape import Event, Kind
 from minibrains.tape.tape_file import TapeReader, TapeWriter
 
@@ -29,6 +30,11 @@ FILE: Final = "run.tape"
 """The name of the tape in the run folder."""
 _CHECK_EVERY, _SNAPSHOT_EVERY = 1.0, 10.0
 """The least number of seconds between two checkpoints, and between two snapshots."""
+_RECENT_TICKS, _RECENT_SECONDS = 300, 1.0
+"""The least number of ticks, and of seconds, between two snapshots of the last ticks."""
+_RECENT_SHARE = 0.005
+"""The largest share of the time that snapshots of the last ticks may take: a node with a large
+state is copied less often."""
 _COMPARED: Final = ("score", "won", "start", "actions_sha256", "trajectory_sha256")
 """The entries of the nodes' reports that a replay must reproduce."""
 
@@ -37,7 +43,8 @@ class Recorder(Hook):
     """Records everything that reaches a run from outside,
     and at intervals checkpoints and snapshots.
 
-    As a hook it follows the run; as the engine's tape it receives the values from outside.
+    As a hook it follows the run; as the engine's tape it receives the values from outside. They are
+    written to a file, and the last ones may be kept in memory.
 
     Snapshots are written by a thread of its own: their order on the tape is not that of their
     ticks.
@@ -45,34 +52,48 @@ class Recorder(Hook):
 
     replays: Final = False
 
-    def __init__(self, before: Sequence[Event] = (), inputs: TapePlayer | None = None) -> None:
+    def __init__(
+        self,
+        before: Sequence[Event] = (),
+        inputs: TapePlayer | None = None,
+        recent: RecentTape | None = None,
+        to_file: bool = True,
+    ) -> None:
         """Record a run; by default one from its beginning.
 
         Args:
             before: What a fork has in common with the run that it comes from; its tape begins with
                 that.
             inputs: The inputs of that run.
+            recent: Gets the last ticks; None: they are not kept in memory.
+            to_file: Write a tape into the run folder.
         """
         self.inherits = inputs is not None
-        self._before, self._inputs = before, inputs
+        self._before, self._inputs, self._recent = before, inputs, recent
+        self._to_file = to_file
         self._writer: TapeWriter | None = None
         self._lock = threading.Lock()
-        self._snapshots: SimpleQueue[tuple[int, Any, frozenset[str]] | None] = SimpleQueue()
+        self._snapshots: SimpleQueue[_Snapshot | None] = SimpleQueue()
         self._thread = threading.Thread(
             target=self._write_snapshots, name="writes snapshots", daemon=True
         )
         self._failure: MinibrainsError | None = None
         self.snapshot_error: str | None = None
         """The reason why there are no more snapshots, if so; the tape can still be replayed from
-        its beginning."""
-        self._checked = self._last_snapshot = 0.0
+        its beginning, but the last ticks cannot."""
+        self._cost = 0.0
+        """Seconds that the last snapshot took."""
+        self._checked = self._last_snapshot = self._last_recent = 0.0
+        self._recent_tick = 0
+        """The tick of the last snapshot that was kept in memory."""
 
     def after_open(self, run: Run) -> None:
         """Create the tape in the run folder, with a header that says how to open the run again.
 
         Raises RunError.
         """
-        self._writer = TapeWriter(run.dir / FILE)
+        if self._to_file:
+            self._writer = TapeWriter(run.dir / FILE)
         self._engine = run.engine
         self._thread.start()
         if self._before:
@@ -124,23 +145,53 @@ class Recorder(Hook):
         if self._engine.tick:  # before the first tick there is nothing to compare
             self._look()
 
+    def recent_records(self) -> list[bytes]:
+        """Return a tape of the last ticks, up to the present one. Call it between two ticks.
+
+        Raises RunError if they are not known.
+        """
+        if self._recent is None or self.snapshot_error is not None:
+            why = self.snapshot_error or "this run does not keep them"
+            raise RunError(f"the last ticks cannot be shown again: {why}")
+        engine = self._engine
+        return self._recent.records(Event(engine.ticks, "", "check", checkpoint_report(engine)))
+
     def _look(self) -> None:
         now = perf_counter()
-        if now - self._checked >= _CHECK_EVERY:
+        if self._to_file and now - self._checked >= _CHECK_EVERY:
             self._checked = now
             self.add("", "check", checkpoint_report(self._engine))
-        if now - self._last_snapshot >= _SNAPSHOT_EVERY and self.snapshot_error is None:
+        if self.snapshot_error is None:
+            self._take_snapshot(now)
+
+    def _take_snapshot(self, now: float) -> None:
+        """Take one if the last is old enough; it is written later."""
+        engine = self._engine
+        to_file = self._to_file and now - self._last_snapshot >= _SNAPSHOT_EVERY
+        in_memory = (
+            self._recent is not None
+            and engine.ticks - self._recent_tick >= _RECENT_TICKS
+            and now - self._last_recent >= max(_RECENT_SECONDS, self._cost / _RECENT_SHARE)
+        )
+        if not to_file and not in_memory:
+            return
+        try:
+            state = engine.state(background=False)
+        except RunError as error:
+            self.snapshot_error = str(error)
+            return
+        self._cost = perf_counter() - now
+        if to_file:
             self._last_snapshot = now
-            try:
-                state = self._engine.state(background=False)
-            except RunError as error:
-                self.snapshot_error = str(error)
-            else:
-                self._snapshots.put((self._engine.ticks, state, modules(self._engine)))
+        place = None
+        if self._recent is not None:
+            self._last_recent, self._recent_tick = now, engine.ticks
+            place = self._recent.begin_snapshot(engine.ticks)
+        self._snapshots.put(_Snapshot(engine.ticks, state, modules(engine), to_file, place))
 
     def after_close(self, run: Run) -> None:
         """Write the remaining snapshots, and close the tape. Raises RunError."""
-        if self.snapshot_error is not None:
+        if self.snapshot_error is not None and self._to_file:
             run.say(
                 "the tape replays from its beginning only, no more snapshots were kept: "
                 f"{self.snapshot_error}"
@@ -157,22 +208,46 @@ class Recorder(Hook):
         try:
             record = event.encode()
         except TypeError as error:
-            raise RunError(
-                f"the value of {event.node or 'the run'} cannot be put on a tape: {error}"
-            ) from error
+            reason = f"the value of {event.node or 'the run'} cannot be put on a tape: {error}"
+            if not self._to_file:
+                self.snapshot_error = reason
+                return
+            raise RunError(reason) from error
+        if self._recent is not None:
+            self._recent.append(event, record)
+        self._write(record)
+
+    def _write(self, record: bytes) -> None:
         with self._lock:
             if self._writer is not None:
                 self._writer.append(record)
 
     def _write_snapshots(self) -> None:
-        while (job := self._snapshots.get()) is not None:
-            tick, state, known = job
+        while (taken := self._snapshots.get()) is not None:
+            began = perf_counter()
             try:
-                self._append(Event(tick, "", "snapshot", snapshot.dump(state, known)))
+                state = snapshot.dump(taken.state, taken.modules)
+                self._cost += perf_counter() - began
+                record = Event(taken.tick, "", "snapshot", state).encode()
+                if self._recent is not None and taken.place is not None:
+                    self._recent.end_snapshot(taken.place, record)
+                if taken.to_file:
+                    self._write(record)
             except RunError as error:  # `_look` raises it in the run
                 self._failure = error
             except MinibrainsError as error:
                 self.snapshot_error = str(error)
+
+
+class _Snapshot(NamedTuple):
+    """A snapshot that is to be written."""
+
+    tick: int
+    state: Any
+    modules: frozenset[str]
+    to_file: bool
+    place: Entry | None
+    """Its place among the last ticks; None: they are not kept."""
 
 
 class TapePlayer:
@@ -224,12 +299,21 @@ def read_events(path: Path) -> tuple[list[Event], str]:
     Raises MinibrainsError if it is not a tape, or its header is missing.
     """
     reader = TapeReader(path)
-    events = [Event.decode(record) for record in reader]
+    events = decode_events(reader)
     if not events or events[0].kind != "header":
         raise MinibrainsError(f"{path} holds no run: {reader.sentence or 'it has no header'}")
+    return events, reader.sentence
+
+
+def decode_events(records: Iterable[bytes]) -> list[Event]:
+    """Return the events of records, in the order of their ticks.
+
+    Raises MinibrainsError if this version does not know one.
+    """
+    events = [Event.decode(record) for record in records]
     order: dict[Kind, int] = {"snapshot": 1}
     events.sort(key=lambda event: (event.tick, order.get(event.kind, 0)))
-    return events, reader.sentence
+    return events
 
 
 def name_packs(files: Iterable[Path]) -> list[dict[str, str]]:

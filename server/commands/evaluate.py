@@ -7,18 +7,14 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 from minibrains.evaluation import chart
 from minibrains.evaluation.ledger import Look, record_look
 from minibrains.evaluation.opponents import name_opponents
-from minibrains.evaluation.play import Games
 from minibrains.evaluation.player import Player
 from minibrains.evaluation.protocol import Protocol, choose_game, make_protocol
 from minibrains.evaluation.regression import EarlierResult, judge_regression
@@ -38,12 +34,9 @@ from minibrains.games.catalog import Game
 from minibrains.games.splits import HELD_BACK, Splits
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import NODE_ID, Workflow
-from minibrains.process.launchers import choose_launcher
-from minibrains.process.local import ProcessLauncher
-from minibrains.process.pool import Launcher
 from minibrains.run.spec import RunSpec
 from server.cli import DONE, FAILED, STOPPED
-from server.commands.interrupt import stop_on_interrupt
+from server.commands.play_games import play_games, say_stopped
 from server.commands.workflow_arguments import read_registry, read_spec
 from server.terminal import printable, tell
 
@@ -72,8 +65,12 @@ def main(arguments: argparse.Namespace) -> int:
     rows_of: dict[str, Rows] = {}
     for player in players:
         rows_of[player.key] = Rows(out / "episodes" / f"{player.title}.jsonl", player.identity)
-    if _play(arguments, players, rows_of, out):
-        _say_stopped(arguments, players, rows_of, out)
+    whole = sum(len(_requested(arguments, player)) for player in players)
+    rows = [rows_of[player.key] for player in players]
+    missing = _missing(arguments, players, rows_of)
+    if play_games(arguments.workers, players, missing, rows, whole, out):
+        left = sum(map(len, _missing(arguments, players, rows_of)))
+        say_stopped(arguments, whole - left, whole)
         return STOPPED
 
     # the rows that count: the file of a player may have more episodes than are requested now
@@ -108,10 +105,10 @@ def main(arguments: argparse.Namespace) -> int:
         lines = [describe(result), str(json_file), str(chart_file)]
         print(printable("\n".join(lines)))
     if failed:
-        _say(f"{len(failed)} episodes failed, they count as not won; the first: {failed[0]}")
+        tell(f"{len(failed)} episodes failed, they count as not won; the first: {failed[0]}")
         return FAILED
     if earlier is not None:
-        _say(result["regression"]["sentence"])
+        tell(result["regression"]["sentence"])
         if result["regression"]["worse"]:
             return FAILED
     return DONE
@@ -157,19 +154,6 @@ def _missing(
         requested = _requested(arguments, player)
         missing.append([index for index in requested if index not in known])
     return missing
-
-
-def _say_stopped(
-    arguments: argparse.Namespace, players: list[Player], rows_of: dict[str, Rows], out: Path
-) -> None:
-    """Tell how many episodes are kept; the same command resumes from there."""
-    whole = sum(len(_requested(arguments, player)) for player in players)
-    there = whole - sum(map(len, _missing(arguments, players, rows_of)))
-    stopped = f"stopped; {there} of {whole} episodes are kept in {out}"
-    message = f"{stopped}; the same command resumes from there"
-    if arguments.json:
-        print(json.dumps({"error": {"message": message}}))
-    _say(message)
 
 
 def _prepare(
@@ -294,48 +278,6 @@ def _conditions(arguments: argparse.Namespace, protocol: Protocol) -> dict[str, 
     }
 
 
-def _play(
-    arguments: argparse.Namespace, players: list[Player], rows_of: dict[str, Rows], out: Path
-) -> bool:
-    """Play the missing episodes; return True if that was stopped."""
-    missing = _missing(arguments, players, rows_of)
-    whole = sum(len(_requested(arguments, player)) for player in players)
-    form = "{desc} {bar} {n_fmt}/{total_fmt} {elapsed}<{remaining}{postfix}"
-    ends: Counter[str] = Counter()
-    with tqdm(
-        total=whole,
-        initial=whole - sum(map(len, missing)),
-        bar_format=form,
-        disable=None,
-        leave=False,
-    ) as bar:
-
-        def ended(row: dict[str, Any]) -> None:
-            ends[outcome(row)] += 1
-            bar.set_postfix_str(f"won {ends['won']} of {ends.total()}", refresh=False)
-            bar.update()
-
-        games = Games(lambda: _launcher(arguments), _say, ended)
-        with stop_on_interrupt(games):
-            for player, indices in zip(players, missing, strict=True):
-                bar.set_description(f"{player.name} {player.protocol.opponent}".rstrip())
-                ends.clear()
-                games.play(player, indices, rows_of[player.key], out / "nodes" / player.title)
-    return games.stopping
-
-
-def _launcher(arguments: argparse.Namespace) -> Launcher:
-    """Return the launcher.
-
-    Games never run in this process, so a crash is a failed episode instead of a lost evaluation.
-    """
-    return choose_launcher(arguments.workers) or ProcessLauncher(1)
-
-
 def _tag(players: list[Player]) -> str:
     keys = [player.key for player in players]
     return hashlib.sha256("".join(keys).encode()).hexdigest()[:8]
-
-
-def _say(text: str) -> None:
-    tell(text)

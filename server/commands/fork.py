@@ -43,7 +43,7 @@ def main(arguments: argparse.Namespace) -> int:
             "on the tape"
         )
 
-    difference = FirstDifference(rewind.digests)
+    difference = FirstDifference(rewind.first, rewind.digests)
     spec = replace(
         point.spec(), runs=arguments.runs, command=arguments.command, **read_changes(arguments)
     )
@@ -74,9 +74,10 @@ def main(arguments: argparse.Namespace) -> int:
 class FirstDifference(Hook):
     """Finds the first tick at which a run differs from another one."""
 
-    def __init__(self, digests: list[bytes]) -> None:
+    def __init__(self, first: int, digests: list[bytes]) -> None:
+        """Compare with the digests of the ticks after the first."""
         self.tick: int | None = None
-        self._digests = digests
+        self._first, self._digests = first, digests
 
     def between_ticks(self, run: Run) -> Budget | None:
         if self.tick is not None:
@@ -88,10 +89,10 @@ class FirstDifference(Hook):
         self._compare(run)
 
     def _compare(self, run: Run) -> None:
-        tick = run.engine.ticks
-        is_known = 0 < tick <= len(self._digests)
-        if self.tick is None and is_known and digest_of(run.engine) != self._digests[tick - 1]:
-            self.tick = tick
+        index = run.engine.ticks - self._first - 1
+        is_known = 0 <= index < len(self._digests)
+        if self.tick is None and is_known and digest_of(run.engine) != self._digests[index]:
+            self.tick = run.engine.ticks
 
 
 def _find(rewind: Rewind, tick: int) -> ForkPoint:

@@ -30,6 +30,7 @@ from server.http.pictures import Pictures
 from server.http.run_queue import RunQueue
 from server.http.run_routes import RunRoutes
 from server.http.sharing import Sharing
+from server.http.sweeps import Sweeps
 from server.http.system import System
 from server.http.worker_protocol import WorkerConfig
 from server.http.workflow_files import WorkflowFiles
@@ -80,6 +81,7 @@ def make_app(settings: ServiceSettings, registry: Registry) -> web.Application:
     runs = clients.runs = RunQueue(folders, history, config, settings.parallel, clients.notify)
     brains = BrainFiles(folders, registry, digests, clients.files_changed)
     data_sets = DataSets(folders.models, brains, clients.files_changed, clients.broadcast)
+    sweeps = Sweeps(folders, types, config, clients.broadcast)
     parts: list[Part] = [
         types,
         ObjectInfo(registry, brains),
@@ -92,6 +94,7 @@ def make_app(settings: ServiceSettings, registry: Registry) -> web.Application:
         Pictures(folders),
         RunRoutes(runs, history, types, folders),
         Jobs(runs, history),
+        sweeps,
         clients,
     ]
     middlewares = [guard(is_loopback(settings.host), settings.token), answer_errors]
@@ -109,6 +112,7 @@ def make_app(settings: ServiceSettings, registry: Registry) -> web.Application:
         await runs.start()
         yield
         data_sets.close()
+        sweeps.close()
         await runs.close()
         lock.release()
 

@@ -31,6 +31,8 @@ class DataFolders:
             self.root / "models",
             self.root / "runs",
         )
+        self.evaluations = self.root / "evaluations"
+        """The episodes and results of sweeps; made by the first one."""
         self.queue, self.trash, self.uploads = (
             self.root / "queue",
             self.root / "trash",

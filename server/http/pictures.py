@@ -30,7 +30,12 @@ class Pictures:
     """ComfyUI's /view and /upload/image: `output` is runs/, `input` is uploads/."""
 
     def __init__(self, folders: DataFolders) -> None:
-        self._folders = {"output": folders.runs, "input": folders.uploads, "temp": folders.runs}
+        self._folders = {
+            "output": folders.runs,
+            "input": folders.uploads,
+            "temp": folders.runs,
+            "evaluations": folders.evaluations,
+        }
 
     def routes(self) -> Iterator[web.RouteDef]:
         """Yield the routes."""

@@ -12,10 +12,11 @@ from minibrains.graph.registry import Registry
 from minibrains.process.messages import encode
 from minibrains.run.breakpoints import Breakpoints
 from minibrains.run.rewind import Rewind
-from minibrains.tape.recording import read_events
+from minibrains.tape.recording import decode_events, read_events
+from minibrains.tape.tape import Event
 from server.http.run_reporter import Send
 from server.http.session import Session, failed
-from server.http.worker_protocol import Outcome, RewindRequest, WorkerCommand
+from server.http.worker_protocol import Outcome, RewindRequest, Tape, WorkerCommand
 
 
 class RewindSession(Session):
@@ -36,9 +37,7 @@ class RewindSession(Session):
         """Play the whole tape once, then to every tick that is asked for, until it is stopped."""
         request = self._request
         try:
-            events, cut = read_events(request.tape)
-            if cut:
-                self._reporter.say(cut)
+            events = self._events_of(request.tape)
             added = events[0].value["workflow"]["nodes"].keys() - request.nodes
             with Rewind(events, self._registry, request.models, added) as rewind:
                 self._play(rewind)
@@ -52,15 +51,25 @@ class RewindSession(Session):
             self._reporter.close()
         return Outcome("stopped", {"state": "stopped"})
 
+    def _events_of(self, tape: Tape) -> list[Event]:
+        if isinstance(tape, tuple):
+            return decode_events(tape)
+        events, cut = read_events(tape)
+        if cut:
+            self._reporter.say(cut)
+        return events
+
     def _play(self, rewind: Rewind) -> None:
         run, controller = rewind.run, self.controller
         controller.before_open(run)
         for _ in rewind.scan():
             controller.between_ticks(run)
         self._timeline = {
+            "first": rewind.first,
             "last": rewind.last,
             "difference": rewind.difference,
             "marks": [mark._asdict() for mark in rewind.marks],
+            "courses": rewind.courses,
         }
         self._rewind = rewind
         self._read.set()
@@ -92,7 +101,7 @@ class RewindSession(Session):
         if command == "timeline" or rewind is None:
             return self._timeline
         if command == "digests":
-            return {"digests": rewind.digests}
+            return {"first": rewind.first, "digests": rewind.digests}
         if command == "breakpoints":
             return self.controller.break_when(*content)
         if command == "fork":

@@ -23,6 +23,7 @@ from minibrains.console import Console
 from minibrains.engine.engine import Engine
 from minibrains.engine.live_edit import Edit
 from minibrains.engine.peek import peek, peek_in_full
+from minibrains.engine.single_steps import StepDone
 from minibrains.engine.stats import NodeStats
 from minibrains.errors import MinibrainsError, RunError
 from minibrains.games.save_states import SaveState
@@ -87,6 +88,10 @@ class RunController(Hook):
         """The breakpoints that paused the run, in words."""
         self.target: int | None = None
         """The tick to which a recorded run is to be played next."""
+        self.at: StepDone | None = None
+        """The step after which the run stands within a tick; None: it is between two ticks."""
+        self._node_steps: deque[None] = deque()
+        """Steps of a tick that are to be run, one by one."""
         self._steps: deque[None] = deque()
         self._calls: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         """Functions that are to be called between two ticks, and the futures that wait for what
@@ -117,6 +122,7 @@ class RunController(Hook):
         self.paused = paused
         self.begun = ()
         self._steps.clear()
+        self._node_steps.clear()
         self._go.set()
 
     def step(self, ticks: int) -> None:
@@ -124,6 +130,13 @@ class RunController(Hook):
         self.paused = True
         self.begun = ()
         self._steps.extend([None] * ticks)
+        self._go.set()
+
+    def step_node(self) -> None:
+        """Run until the next node of a tick has computed something, and pause there."""
+        self.paused = True
+        self.begun = ()
+        self._node_steps.append(None)
         self._go.set()
 
     def seek(self, tick: int) -> None:
@@ -212,7 +225,11 @@ class RunController(Hook):
     def _wait(self, engine: Engine) -> bool:
         """Wait while the run is paused; return whether it was."""
         waited = False
+        self.at = engine.after_step = None
         while self.paused and not engine.stopping and self.target is None:
+            if self._node_steps:
+                engine.after_step = self._after_step
+                break
             if self._steps:
                 self._steps.popleft()
                 break
@@ -225,6 +242,29 @@ class RunController(Hook):
                 engine.advance(0)
         self.waiting = False
         return waited
+
+    def _after_step(self, done: StepDone) -> None:
+        """Wait within a tick until the next step is wanted. Whatever has to be done between two
+        ticks ends the tick first.
+        """
+        engine = self.engine
+        if engine is None or not self._node_steps:
+            return  # the rest of the tick
+        self._node_steps.popleft()
+        self.at = done
+        began = perf_counter()
+        while self.paused and not self._node_steps:
+            if self._steps:
+                self._steps.popleft()
+                break
+            if engine.stopping or engine.edits or self._calls or self.target is not None:
+                break
+            self.waiting = True
+            self._look(engine)
+            self._go.wait()
+            self._go.clear()
+        self.waiting = False
+        engine.context.blocked_seconds += perf_counter() - began
 
     def on_edit(self, run: Run, edit: Edit) -> None:
         self.look_again()

@@ -27,6 +27,7 @@ from server.http.worker_protocol import (
     Outcome,
     RewindRequest,
     RunRequest,
+    Tape,
     Watch,
     WorkerCommand,
     WorkerConfig,
@@ -58,10 +59,13 @@ class ServerRun:
     requested: int = field(default_factory=lambda: int(time.time() * 1000))
     """When it was requested, or read again by this server, in ms."""
     rewinds: str | None = None
-    """The id of the finished run that this one plays from its tape, to any of its ticks; such a run
-    is not in the history, and ends with the server."""
-    tape: Path | None = None
-    """That tape."""
+    """The id of the run that this one plays from its tape, to any of its ticks; such a run is not
+    in the history, and ends with the server."""
+    tape: Tape | None = None
+    """That tape, until a worker has it: of a finished run, or of the last ticks of one that goes
+    on."""
+    rewound_nodes: frozenset[str] = frozenset()
+    """The nodes of its workflow, without those of hooks."""
     fork: bytes | None = None
     """The ForkPoint from which it begins, as a worker encoded it; None: it begins anew."""
     begun: asyncio.Event = field(default_factory=asyncio.Event)
@@ -200,9 +204,31 @@ class RunQueue:
         """Add a run that plays the tape of another, and keep a worker ready for its forks."""
         self._add(run)
         self._fill()
+        self.keep_ready()
+
+    def keep_ready(self) -> None:
+        """Start a worker if none is free, so that what is asked for next begins at once."""
         idle = [worker for worker, played in self._workers.items() if played is None]
-        if len(idle) <= len(self.queue) and len(self._workers) < self._parallel:
+        if len(idle) <= len(self.queue) and len(self._workers) < self._most_workers:
             self._add_worker()
+
+    @property
+    def _most_workers(self) -> int:
+        """Largest number of workers. A run whose last ticks are shown stands still, so the worker
+        that shows them is one more.
+        """
+        held = 0
+        for run in self.known.values():
+            original = self.known.get(run.rewinds or "")
+            if original is not None and not run.over and not original.over:
+                held += 1
+        return self._parallel + held
+
+    async def recent(self, run: ServerRun) -> dict[str, Any]:
+        """Pause a run; return `records`, a tape of its last ticks, and `nodes`, those that are no
+        hook's; or `error` and `faults`.
+        """
+        return await self._ask(run, "recent")
 
     async def begin_fork(self, run: ServerRun) -> None:
         """Add a run that begins in the middle of another, and wait until it has a run folder: it is
@@ -213,7 +239,9 @@ class RunQueue:
         await run.begun.wait()
 
     async def timeline(self, run: ServerRun) -> dict[str, Any]:
-        """Return `last` and `marks` of a recorded run once it was read, or `error` and `faults`."""
+        """Return `first`, `last`, `marks` and `courses` of a recorded run once it was read, or
+        `error` and `faults`.
+        """
         return await self._ask(run, "timeline")
 
     async def fork_point(self, run: ServerRun, tick: int) -> dict[str, Any]:
@@ -221,7 +249,9 @@ class RunQueue:
         return await self._ask(run, "fork", tick)
 
     async def digests(self, run: ServerRun) -> dict[str, Any]:
-        """Return `digests` of the ticks of a recorded run, or `error` and `faults`."""
+        """Return `digests` of the ticks of a recorded run after the `first`, or `error` and
+        `faults`.
+        """
         return await self._ask(run, "digests")
 
     async def find(
@@ -363,7 +393,7 @@ class RunQueue:
                 living += 1
                 if run is None:
                     idle += 1
-        for _ in range(min(len(self.queue) - idle, self._parallel - living)):
+        for _ in range(min(len(self.queue) - idle, self._most_workers - living)):
             self._add_worker()
 
     def _add_worker(self) -> None:
@@ -391,10 +421,10 @@ class RunQueue:
 
     async def _send_request(self, worker: WorkerHandle, run: ServerRun) -> None:
         if run.tape is not None:
-            nodes = frozenset(run.workflow.nodes)
-            settings, models = run.settings, self._config.models
+            nodes, settings, models = run.rewound_nodes, run.settings, self._config.models
             breakpoints = run.workflow.breakpoints
             rewound = RewindRequest(run.prompt_id, run.tape, nodes, settings, models, breakpoints)
+            run.tape = None  # it may be large
             self._play(worker, run, rewound)
             return
         try:

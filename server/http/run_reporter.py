@@ -85,7 +85,8 @@ class RunReporter:
             self._send_lines()
             self._send_pictures()
             now = perf_counter()
-            if now >= due:
+            # of a run that stands still, a page waits for each change: the tick that it asked for
+            if now >= due or self._controller.waiting:
                 due = now + _EVERY
                 self._send_changes()
         self._send_lines()
@@ -182,6 +183,7 @@ class RunReporter:
         return {
             "state": "paused" if paused else "running",
             "breakpoints": list(self._controller.begun),
+            "at": self._at(),
             "speed": self._controller.speed,
             "episode": episode,
             "episodes": self._request.settings.episodes,
@@ -192,6 +194,16 @@ class RunReporter:
             "clock": self._request.settings.clock,
             "misses": stats.misses,
         }
+
+    def _at(self) -> dict[str, Any] | None:
+        """Describe the step after which the run stands within a tick."""
+        done = self._controller.at
+        if done is None:
+            return None
+        about: dict[str, Any] = {"node": done.node, "role": done.role}
+        for side, values in (("inputs", done.inputs), ("outputs", done.outputs)):
+            about[side] = {name: describe_in_full(value) for name, value in values.items()}
+        return about
 
     def _budget(self, engine: Engine, stats: StatsSample) -> dict[str, Any]:
         """Return how the time of the last ticks was spent, by the watched nodes and in all."""

@@ -22,6 +22,7 @@ from server.http.history import History
 from server.http.http_errors import RequestError, read_object, text, texts, whole_number
 from server.http.node_types import NodeTypes
 from server.http.run_queue import RunQueue, ServerRun
+from server.http.worker_protocol import Tape
 
 _SHOWN: Final = 200
 """Default number of runs in GET /history."""
@@ -53,7 +54,7 @@ class RunRoutes:
         yield web.post("/free", self.free)
         yield web.get("/runs", self.list)
         yield web.get("/runs/{id}", self.details)
-        yield web.post("/runs/{id}/{what:stop|pause|resume|step}", self.control)
+        yield web.post("/runs/{id}/{what:stop|pause|resume|step|step_node}", self.control)
         yield web.get("/runs/{id}/files", self.files)
         yield web.post("/runs/{id}/breakpoints", self.break_when)
         yield web.post("/runs/{id}/speed", self.set_speed)
@@ -245,7 +246,7 @@ class RunRoutes:
         return web.json_response(await asyncio.to_thread(self._history.files, prompt_id))
 
     async def control(self, request: web.Request) -> web.Response:
-        """Answer POST /runs/{id}/stop, /pause, /resume and /step."""
+        """Answer POST /runs/{id}/stop, /pause, /resume, /step and /step_node."""
         run, what = self._alive(request), request.match_info["what"]
         if what == "stop":
             await self._runs.stop(run)
@@ -266,6 +267,8 @@ class RunRoutes:
             run.send("step", ticks)
         else:
             run.send(what)
+            if what == "pause":
+                self._runs.keep_ready()  # its last ticks may be asked for
         return web.json_response({"prompt_id": run.prompt_id, "state": run.state})
 
     async def break_when(self, request: web.Request) -> web.Response:
@@ -301,17 +304,22 @@ class RunRoutes:
         return web.json_response({"prompt_id": run.prompt_id, "speed": speed})
 
     async def rewind(self, request: web.Request) -> web.Response:
-        """Answer POST /runs/{id}/rewind: open the tape of a finished run."""
+        """Answer POST /runs/{id}/rewind: open the tape of a finished run, or pause one that goes on
+        and open its last ticks.
+        """
         rewinds, body = request.match_info["id"], await read_object(request)
-        if rewinds not in self._history:
+        known = self._runs.known.get(rewinds)
+        tape: Tape | None
+        if known is not None and not known.over:
+            data, tape, nodes = await self._recent(known)
+        elif rewinds not in self._history:
             raise _unknown(rewinds)
-        if self._is_alive(rewinds):
-            raise RequestError(409, "not_yet", "the run goes on; it can be rewound once it is over")
-        tape = self._history.tape(rewinds)
-        if tape is None:
-            message = "the run was not recorded; record one to rewind it"
-            raise RequestError(400, "no_tape", message)
-        data = (await asyncio.to_thread(self._history.details, rewinds))["workflow"]
+        else:
+            tape, nodes = self._history.tape(rewinds), None
+            if tape is None:
+                message = "the run was not recorded; record one to rewind it"
+                raise RequestError(400, "no_tape", message)
+            data = (await asyncio.to_thread(self._history.details, rewinds))["workflow"]
         workflow = await self._types.parse(data, None)
         run = ServerRun(
             str(uuid.uuid4()),
@@ -324,9 +332,25 @@ class RunRoutes:
             sequence,
             rewinds=rewinds,
             tape=tape,
+            rewound_nodes=frozenset(workflow.nodes) if nodes is None else nodes,
         )
         self._runs.rewind(run)
         return web.json_response({"prompt_id": run.prompt_id})
+
+    async def _recent(self, run: ServerRun) -> tuple[Any, Tape, frozenset[str]]:
+        """Pause a run that goes on; return its workflow, its last ticks, and the nodes that are no
+        hook's.
+        """
+        if run.rewinds is not None:
+            raise RequestError(409, "recorded", "this is a recorded run already; go to its ticks")
+        if run.state in ("queued", "starting"):
+            raise RequestError(
+                409, "not_yet", f"the run is {run.state}; it can be rewound once it ticks"
+            )
+        found = await self._runs.recent(run)
+        if "error" in found:
+            raise RequestError(400, "no_tape", found["error"], faults=found["faults"])
+        return run.data, found["records"], found["nodes"]
 
     async def seek(self, request: web.Request) -> web.Response:
         """Answer POST /runs/{id}/seek: show another tick of a recorded run."""
@@ -335,7 +359,7 @@ class RunRoutes:
         return web.json_response({"prompt_id": run.prompt_id, "state": run.state})
 
     async def timeline(self, request: web.Request) -> web.Response:
-        """Answer GET /runs/{id}/timeline: the length and the marks of a recorded run."""
+        """Answer GET /runs/{id}/timeline: first and last tick and the marks of a recorded run."""
         found = await self._runs.timeline(self._rewound(request))
         if "error" in found:
             raise RequestError(400, "not_read", found["error"], faults=found["faults"])
@@ -366,7 +390,7 @@ class RunRoutes:
             found = await self._runs.digests(self._rewound_run(prompt_id))
             if "error" in found:
                 raise RequestError(400, "not_read", found["error"], faults=found["faults"])
-            digests.append(found["digests"])
+            digests.append((found["first"], found["digests"]))
         return web.json_response({"tick": first_difference(*digests)})
 
     async def fork(self, request: web.Request) -> web.Response:
@@ -405,9 +429,7 @@ class RunRoutes:
     def _rewound_run(self, prompt_id: str) -> ServerRun:
         run = self._alive_run(prompt_id)
         if run.rewinds is None:
-            message = (
-                "this run is being played; only a finished one that was recorded has a timeline"
-            )
+            message = "this run is being played; rewind it, and ask the run that shows its ticks"
             raise RequestError(409, "not_recorded", message)
         if run.state in ("queued", "starting"):
             raise RequestError(

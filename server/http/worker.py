@@ -27,6 +27,8 @@ from minibrains.process.parent import ParentProcess
 from minibrains.run.breakpoints import Breakpoints
 from minibrains.run.film import Film
 from minibrains.run.run import Run
+from minibrains.tape.recent import RecentTape
+from minibrains.tape.tape import Event
 from minibrains.video import append_workflow
 from server.http.rewind_session import RewindSession
 from server.http.run_reporter import Send
@@ -116,6 +118,8 @@ class WorkerProcess:
             controller.pause(command == "pause")
         elif command == "step":
             controller.step(content)
+        elif command == "step_node":
+            controller.step_node()
         elif command == "seek":
             controller.seek(content)
         elif command == "speed":
@@ -182,6 +186,7 @@ class RunSession(Session, Hook):
                 cache=self._cache,
                 folder=request.folder,
                 fork=fork,
+                recent=RecentTape(),
             )
             self._played = self._run.workflow.to_json()
             self.controller.breakpoints = Breakpoints(self._run.workflow.breakpoints)
@@ -212,13 +217,17 @@ class RunSession(Session, Hook):
                 )
 
     def _carry_out(self, command: WorkerCommand, *content: Any) -> dict[str, Any]:
-        """Edit the workflow or its breakpoints, or write a save state or a clip."""
+        """Edit the workflow or its breakpoints, write a save state or a clip, or return the last
+        ticks.
+        """
         if command == "edit":
             return self._change(*content)
         if command == "clip":
             return self._keep_clip()
         if command == "breakpoints":
             return self.controller.break_when(*content)
+        if command == "recent":
+            return self._take_recent()
         return self._save_state(*content)
 
     def on_message(self, run: Run, text: str) -> None:
@@ -250,6 +259,18 @@ class RunSession(Session, Hook):
         saved = self.controller.save_state(node).result()
         file = saved.keep(name)
         return {"state": name, "game": saved.game.name, "file": str(file)}
+
+    def _take_recent(self) -> dict[str, Any]:
+        """Pause the run, and return a tape of its last ticks, with the nodes that are no hook's."""
+        run = self._run
+        if run is None or run.recorder is None or self._played is None:
+            raise MinibrainsError("the run has not begun yet; it has no ticks to show again")
+        self.controller.pause(True)
+        records = self.controller.call(run.recorder.recent_records).result()
+        header = Event.decode(records[0]).value
+        added = run.graph.nodes.keys() - self._played["nodes"].keys()
+        nodes = frozenset(header["workflow"]["nodes"].keys() - added)
+        return {"records": tuple(records), "nodes": nodes}
 
     def _keep_clip(self) -> dict[str, Any]:
         """Write what was shown of the game in the last seconds to the run folder."""

@@ -162,3 +162,48 @@ def test_the_realtime_clock_is_slowed_down(server: Server) -> None:
             await client.outcome(page, fast)
 
     server.talk(talk, 60)
+
+
+def test_one_node_after_the_other_is_run_within_a_tick(server: Server) -> None:
+    async def talk(client: Talk) -> None:
+        async with client.page() as page:
+            workflow = film_with({"film.count": "== 9"})
+            prompt_id = await client.run(workflow)
+            told = Told(page, prompt_id)
+            await told.until(state="paused", tick=9)
+            assert told.run["at"] is None
+
+            # what each was given, and what it made of it; in between the run stands still
+            steps: list[Json] = []
+            while len(steps) < 6:
+                await client.post(f"/runs/{prompt_id}/step_node")
+                before = told.run["at"]
+                while told.run["at"] == before:
+                    await told.until(state="paused", ticks=9)
+                steps.append(told.run["at"])
+            by_node = {(step["node"], step["role"]): step for step in steps}
+            assert by_node["film", "emit"]["outputs"]["count"] == 9
+            adder = by_node["adder", "tick"]
+            assert (adder["inputs"], adder["outputs"]) == ({"value": 9}, {"number": 9})
+            assert by_node["keep", "tick"]["inputs"] == {"value": 9}
+
+            # a change ends the tick, and is made between it and the next one
+            workflow["nodes"]["adder"]["title"] = "adds"
+            await client.post(f"/runs/{prompt_id}/edit", {"workflow": workflow})
+            await told.until(state="paused", ticks=10, at=None)
+            await client.post(f"/runs/{prompt_id}/step_node")
+            first = await told.until(state="paused", ticks=10)
+            while first["at"] is None:
+                first = await told.until(state="paused", ticks=10)
+            assert first["at"]["node"] == "film"
+
+            # a step ends it as well, and so does going on
+            await client.post(f"/runs/{prompt_id}/step")
+            await told.until(state="paused", ticks=11, at=None)
+            await client.post(f"/runs/{prompt_id}/step_node")
+            await client.post(f"/runs/{prompt_id}/resume")
+            await told.until(state="running", at=None)
+            await client.post(f"/runs/{prompt_id}/stop")
+            await client.outcome(page, prompt_id)
+
+    server.talk(talk, 60)

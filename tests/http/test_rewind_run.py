@@ -1,4 +1,4 @@
-"""A finished run is opened from its tape, and its ticks are watched like those of any other run."""
+"""A finished run, or the last ticks of one that goes on, are watched like any other run."""
 
 from __future__ import annotations
 
@@ -22,9 +22,11 @@ def counts(tick: int) -> Callable[[Json], bool]:
     return lambda data: data["values"].get("film.count") == tick
 
 
-def begun(played: str) -> Callable[[Json], bool]:
-    """Whether a page is told that a recorded run can be rewound."""
-    return lambda data: data.get("rewinds") == played and data.get("state") in ("running", "paused")
+def begun(prompt_id: str) -> Callable[[Json], bool]:
+    """Whether a page is told that a recorded run can be shown at any tick."""
+    return lambda data: (
+        data.get("prompt_id") == prompt_id and data.get("state") in ("running", "paused")
+    )
 
 
 async def record(client: Talk, page: Page, **extra: object) -> str:
@@ -39,11 +41,12 @@ def test_any_tick_is_shown_as_it_was(server: Server) -> None:
         async with client.page() as page:
             played = await record(client, page)
             opened = (await client.post(f"/runs/{played}/rewind"))["prompt_id"]
-            about = await page.until("run", begun(played))
-            assert about["prompt_id"] == opened
+            await page.until("run", begun(opened))
+            assert (await client.get(f"/runs/{opened}"))["rewinds"] == played
 
             timeline = await client.get(f"/runs/{opened}/timeline")
-            assert (timeline["last"], timeline["difference"]) == (200, None)
+            assert (timeline["first"], timeline["last"]) == (0, 200)
+            assert timeline["difference"] is None
             assert timeline["marks"] == [
                 {"tick": 200, "kind": "episode", "node": "", "text": "game 1 ended: limit"}
             ]
@@ -68,6 +71,50 @@ def test_any_tick_is_shown_as_it_was(server: Server) -> None:
     server.talk(talk, 60)
 
 
+def test_the_last_ticks_of_a_run_are_shown_while_it_waits(server: Server) -> None:
+    async def talk(client: Talk) -> None:
+        async with client.page() as page:
+            going = await client.run(film())
+            await page.until("run", lambda data: (data.get("tick") or 0) > 40)
+            opened = (await client.post(f"/runs/{going}/rewind"))["prompt_id"]
+            await page.until("run", begun(opened))
+            timeline = await client.get(f"/runs/{opened}/timeline")
+            assert (timeline["first"], timeline["difference"]) == (0, None)
+            last = timeline["last"]
+            assert last > 40
+            now = await client.get(f"/runs/{going}")
+            assert (now["state"], now["ticks"]) == ("paused", last)
+
+            # every tick as it was, while the run itself stands still
+            await page.watch(opened, "film", values=("adder", "film"))
+            for tick in (last - 1, 3, 31):
+                await client.post(f"/runs/{opened}/seek", {"tick": tick})
+                await page.until("values", counts(tick))
+                while (shown := await page.picture()).about["tick"] != tick:
+                    pass
+                assert np.array_equal(shown.pixels(), picture(tick, 16))
+            assert (await client.get(f"/runs/{going}"))["ticks"] == last
+
+            # a fork of one of them ends when the run would have
+            await client.post(f"/runs/{opened}/rewind", status=409)
+            asked = {"tick": 31, "workflow": film(ticks=60, clock="fast"), "client_id": "page"}
+            asked["settings"] = {"ticks": 60, "clock": "fast"}
+            fork = await client.post(f"/runs/{opened}/fork", asked)
+            assert fork["tick"] == 31
+            await client.post(f"/runs/{fork['prompt_id']}/stop")
+            await client.outcome(page, fork["prompt_id"])
+
+            # then it goes on
+            await client.post(f"/runs/{opened}/stop")
+            await client.outcome(page, opened)
+            await client.post(f"/runs/{going}/resume")
+            await page.until("run", lambda data: (data.get("tick") or 0) > last)
+            await client.post(f"/runs/{going}/stop")
+            await client.outcome(page, going)
+
+    server.talk(talk, 60)
+
+
 def test_what_has_no_tape_is_refused_in_a_sentence(server: Server) -> None:
     async def talk(client: Talk) -> None:
         async with client.page() as page:
@@ -79,7 +126,6 @@ def test_what_has_no_tape_is_refused_in_a_sentence(server: Server) -> None:
             await client.post("/runs/nobody/rewind", status=404)
             going = await client.run(film())
             await page.until("run", lambda data: data.get("state") == "running")
-            await client.post(f"/runs/{going}/rewind", status=409)
             await client.post(f"/runs/{going}/seek", {"tick": 1}, 409)
             await client.post(f"/runs/{going}/stop")
             await client.outcome(page, going)

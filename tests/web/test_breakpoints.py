@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,44 @@ def test_a_breakpoint_is_set_on_a_wire(page: EditorPage) -> None:
     page.until("editor.workflow.breakpoints?.['console.reward'] === '< 0'")
     page.press("Control+z")
     page.until("editor.workflow.breakpoints === undefined")
+
+
+@pytest.mark.slow
+def test_one_node_after_the_other_shows_what_it_computes(
+    page: EditorPage, screenshots: Path | None
+) -> None:
+    page.start_with("airstriker_pixels")
+    page.set_many_episodes()
+    page.run()
+    page.until("session.run?.tick > 20")
+    page.press("p")
+    page.until("session.run.state === 'paused'")
+    ticks = page.ask("session.run.ticks")
+    while ticks % 8:  # on one tick in eight the network is asked
+        page.press(".")
+        ticks += 1
+        page.until(f"session.run.ticks === {ticks}")
+
+    # the page follows the nodes, and shows the inputs and outputs of each
+    nodes: list[str] = []
+    while "choose" not in nodes:
+        at = page.ask("JSON.stringify(session.run.at)")
+        page.press("o")
+        page.until(f"JSON.stringify(session.run.at) !== {at!r}")
+        nodes.append(page.ask("session.run.at.node"))
+        page.until(f"editor.selection.join() === {nodes[-1]!r}")
+    assert nodes[0] == "console"
+    values = page.page.locator("#values")
+    assert {"grey", "head"} < set(nodes)
+    expect(values).to_contain_text(f"Within tick {ticks}: choose has run")
+    expect(values.locator('[data-value="outputs.action"]')).to_have_text(re.compile(r"^[0-5]"))
+    expect(page.status).to_contain_text("choose has run")
+    if screenshots is not None:
+        page.page.screenshot(path=screenshots / "editor-nodes-light-1280x800.png")
+
+    # a step ends the tick
+    page.press(".")
+    page.until(f"session.run.ticks === {ticks + 1} && session.run.at === null")
+    expect(values).to_contain_text("paused")
+    page.page.locator("button.stop").click()
+    page.until("session.run.state === 'stopped'")

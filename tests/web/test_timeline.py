@@ -1,4 +1,4 @@
-"""A recorded run is opened on the page as a timeline, and shown at any of its ticks."""
+"""A recorded run, or the last ticks of one that is paused, are shown on the page as a timeline."""
 
 from __future__ import annotations
 
@@ -73,6 +73,119 @@ def test_a_recorded_run_is_shown_at_any_tick(page: EditorPage, screenshots: Path
     page.page.locator(f'[data-run="{played}"]').click()
     expect(timeline).to_be_hidden()
     page.until("session.run.state === 'done'")
+
+
+@pytest.mark.slow
+def test_the_last_ticks_of_a_run_are_shown_and_it_goes_on(
+    page: EditorPage, screenshots: Path | None
+) -> None:
+    page.start_with("airstriker")
+    page.set_many_episodes()
+    page.run()
+    page.until("session.run?.tick > 150")
+    page.press("p")
+    page.until("session.run.state === 'paused'")
+    going = page.ask("session.run.id")
+    now = page.ask("session.run.ticks")
+    page.until(f"document.querySelector('[data-node=console]').dataset.tick == {now}")
+    picture = page.picture("console")
+
+    # one tick back opens them; pictures, values and wires are those of that tick
+    timeline = page.page.locator("#timeline")
+    slider = timeline.get_by_label("Tick", exact=True)
+    expect(timeline.locator("output")).to_contain_text("drag to see earlier ones")
+    page.page.locator("#board").focus()
+    page.press(",")
+    page.until(f"session.run.rewinds === '{going}' && session.run.ticks === {now - 1}")
+    expect(timeline.locator("output")).to_contain_text(f"Tick {now - 1} of {now}")
+    for tick in (now - 100, now - 3, now):
+        slider.fill(str(tick))
+        page.until(f"session.run.ticks === {tick}")
+        page.until(f"document.querySelector('[data-node=console]').dataset.tick == {tick}")
+    assert page.picture("console") == picture
+    if screenshots is not None:
+        slider.fill(str(now - 100))
+        page.until(f"session.run.ticks === {now - 100}")
+        page.page.screenshot(path=screenshots / "editor-live-timeline-light-1280x800.png")
+
+    # what is changed meanwhile holds when the run goes on
+    page.set_widget("console", "noops", "3")
+    timeline.get_by_role("button", name="Go on live").click()
+    page.until(f"session.run.id === '{going}' && session.run.ticks > {now + 5}")
+    expect(timeline).to_be_hidden()
+    played = "(await (await fetch(`api/runs/${session.run.id}`)).json()).workflow"
+    assert page.ask(f"(async () => {played}.nodes.console.set.noops)()") == 3
+
+    # Stop ends the run, also from its past
+    page.press("p")
+    page.until("session.run.state === 'paused'")
+    page.press(",")
+    page.until("session.isInThePast")
+    page.page.locator("button.stop").click()
+    page.until(f"session.run.id === '{going}' && session.run.state === 'stopped'")
+
+
+TRAINED, UNTRAINED = "vector_policy/duel.safetensors", "vector_policy/duel-untrained.safetensors"
+
+
+def set_brain(page: EditorPage, node: str, brain: str) -> None:
+    page.select(node)
+    field = page.page.locator("#inspector").get_by_role("combobox", name="Brain")
+    field.select_option(brain)
+    page.until(f"editor.workflow.nodes.{node}.brain === {brain!r}")
+    page.deselect()
+
+
+@pytest.mark.slow
+def test_the_tick_at_which_an_agent_lost_is_found_and_another_brain_would_have_won(
+    page: EditorPage, screenshots: Path | None
+) -> None:
+    # an agent that was never trained plays a match and loses
+    page.start_with("sf2_vector")
+    set_brain(page, "head", UNTRAINED)
+    settings = page.page.locator("#inspector")
+    for name, value in (("episodes", 1), ("seed", 3)):
+        settings.get_by_label(name).fill(str(value))
+        page.page.keyboard.press("Tab")
+    page.page.locator('[data-clock="fast"]').click()
+    page.page.get_by_role("button", name="Record", exact=True).click()
+    page.until("session.run?.state === 'done'")
+    assert page.ask("session.run.result.episodes[0].won") is False
+
+    # the timeline leads to the tick at which it lost its first round
+    page.page.locator('[data-tab="runs"]').click()
+    page.page.get_by_role("button", name="More for Street Fighter").first.click()
+    page.page.get_by_role("menuitem", name="Rewind").click()
+    timeline = page.page.locator("#timeline")
+    slider = timeline.get_by_label("Tick", exact=True)
+    expect(slider).to_be_enabled()
+    page.page.locator('[data-tab="runs"]').click()
+    timeline.get_by_label("Marks to go to").select_option("reward")
+    slider.fill("0")
+    page.until("session.run.ticks === 0")
+    timeline.get_by_role("button", name="The next mark").click()
+    expect(timeline.locator("output")).to_contain_text("reward -1")
+    page.until("session.run.values.get('console.reward') === '-1'")
+    lost_at = page.ask("session.run.ticks")
+    if screenshots is not None:
+        page.until(f"document.querySelector('[data-node=console]').dataset.tick == {lost_at}")
+        page.page.screenshot(path=screenshots / "editor-lost-light-1280x800.png")
+
+    # from long before that, the trained brain wins
+    slider.fill("300")
+    page.until("session.run.ticks === 300")
+    set_brain(page, "head", TRAINED)
+    timeline.get_by_role("button", name="Run from here").click()
+    beside = page.page.get_by_role("region", name="Two runs side by side")
+    expect(beside.get_by_role("status")).to_contain_text("The two differ from tick")
+    assert page.ask("session.beside.run.result.episodes[0].won") is True
+    slider.fill(str(lost_at))
+    page.until(f"session.run.ticks === {lost_at} && session.beside.run.ticks === {lost_at}")
+    expect(beside).to_contain_text("won")
+    if screenshots is not None:
+        for game in ("The recorded game", "The other game"):
+            expect(beside.get_by_label(game)).to_have_attribute("data-tick", str(lost_at))
+        page.page.screenshot(path=screenshots / "editor-would-have-won-light-1280x800.png")
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ import {
   type SampleFilter,
   sampleQuery,
 } from "./model/samples";
+import type { Axis, Sweep } from "./model/sweep";
 import { type Workflow, workflowFromJson } from "./model/workflow";
 
 export interface Fault {
@@ -127,17 +128,26 @@ export interface Mark {
   readonly text: string;
 }
 
+/** The ticks at which a number changed, with its values from then on. */
+export type Course = readonly (readonly [tick: number, value: number])[];
+
 export interface Fork {
   readonly prompt_id: string;
   readonly tick: number;
 }
 
 export interface Timeline {
+  /** Not 0 if only the last ticks of the run are known. */
+  readonly first: number;
   readonly last: number;
   readonly marks: readonly Mark[];
+  /** The numbers that Preview nodes are given, by input. */
+  readonly courses: Readonly<Record<string, Course>>;
   /** The first difference to the tape, or null. */
   readonly difference: { readonly from: number; readonly to: number } | null;
 }
+
+export type Control = "stop" | "pause" | "resume" | "step" | "step_node";
 
 export interface RunInfo {
   readonly prompt_id: string;
@@ -257,13 +267,13 @@ export const api = {
     return ((await response.json()) as { prompt_id: string }).prompt_id;
   },
 
-  /** Open the tape of a finished run. Return the id of the run that plays it. */
+  /** Open the tape of a finished run, or pause one that goes on and open its last ticks. Return the id of the run that plays them. */
   rewind: async (id: string, client: string): Promise<string> => {
     const response = await post(`/runs/${encodeURIComponent(id)}/rewind`, { client_id: client });
     return ((await response.json()) as { prompt_id: string }).prompt_id;
   },
   seek: (id: string, tick: number) => post(`/runs/${encodeURIComponent(id)}/seek`, { tick }),
-  /** Return length and marks of a run that is rewound, once its tape is read. */
+  /** Return first and last tick and marks of a run that is rewound, once its tape is read. */
   timeline: (id: string) => json<Timeline>(`/runs/${encodeURIComponent(id)}/timeline`),
   /** Play a run that is rewound on from a tick, with a workflow. Return the id of that run, and the tick at which it begins. */
   fork: async (
@@ -286,8 +296,7 @@ export const api = {
     const response = await post(`/runs/${encodeURIComponent(id)}/find`, { output, condition });
     return ((await response.json()) as { marks: readonly Mark[] }).marks;
   },
-  control: (id: string, what: "stop" | "pause" | "resume" | "step") =>
-    post(`/runs/${encodeURIComponent(id)}/${what}`, {}),
+  control: (id: string, what: Control) => post(`/runs/${encodeURIComponent(id)}/${what}`, {}),
   edit: (id: string, workflow: Workflow) =>
     post(`/runs/${encodeURIComponent(id)}/edit`, { workflow }),
   /** Replace the breakpoints of a run. */
@@ -402,6 +411,20 @@ export const api = {
     const response = await post(`${dataPath(name)}/asking`, { brain, question, episode });
     return (await response.json()) as Asking;
   },
+  /** The latest sweep, or null. */
+  sweep: () => json<Sweep | null>("/sweep"),
+  startSweep: async (asked: {
+    workflow: Workflow;
+    name: string | null;
+    axes: readonly Axis[];
+    states: string;
+    episodes: number;
+  }): Promise<Sweep> => (await post("/sweep", asked)).json(),
+  stopSweep: () => post("/sweep/stop", {}),
+  /** Return the address of a file that a sweep has left. */
+  fileOfSweep: (filename: string) =>
+    `api/view?${new URLSearchParams({ type: "evaluations", filename })}`,
+
   stopAsking: (name: string) => post(`${dataPath(name)}/asking/stop`, {}),
 
   /** Return a file with a workflow and its brains. */

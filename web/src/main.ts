@@ -31,6 +31,7 @@ import { openPalette } from "./ui/palette";
 import { Panel } from "./ui/panel";
 import { Previews } from "./ui/previews";
 import { openResults } from "./ui/results";
+import { openSweep } from "./ui/sweep_view";
 import { applyTheme, toggleTheme } from "./ui/theme";
 import { TimelineBar } from "./ui/timeline_bar";
 import { toolbar } from "./ui/toolbar";
@@ -64,7 +65,7 @@ async function start(): Promise<void> {
   const pictures = new Pictures(editor, session);
   files.pictureToSave = () => pictures.ofGame();
   const previews = new Previews(element("screens"), editor);
-  session.updatePreviews = (run) => previews.update(run);
+  session.updatePreviews = (run) => previews.update(run, session.courses);
   const inspector = new Inspector(element("inspector"), editor, session);
   const resize = () => editor.board.resize(stage.clientWidth, stage.clientHeight);
   const gallery = () => void openGallery(editor, files);
@@ -92,7 +93,9 @@ async function start(): Promise<void> {
     panel,
     pictures,
     values: () => values.toggle(),
+    showValues: () => values.open(),
     gallery,
+    sweep: () => void openSweep(editor, session),
     palette: () => {
       const { left, top, width, height } = canvas.getBoundingClientRect();
       const client = [left + width / 2 - 210, top + height / 4] as const;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Mark } from "../src/api";
-import { nearestMark, nextMark, ofKind, outcomeOf, textAt } from "../src/model/timeline";
+import { courseAt, nearestMark, nextMark, ofKind, outcomeOf, textAt } from "../src/model/timeline";
 
 const MARKS: readonly Mark[] = [
   { tick: 5, kind: "decision", node: "strategist", text: "a result arrived" },
@@ -28,6 +28,23 @@ test("what happened at a tick is said", () => {
   expect(textAt(MARKS, 9)).toBe("reward +20; the graph was changed");
   expect(textAt(MARKS, 5)).toBe("strategist a result arrived");
   expect(textAt(MARKS, 6)).toBe("");
+});
+
+test("a course is shown up to a tick", () => {
+  const course = [
+    [1, 0],
+    [5, 2],
+    [9, 1],
+  ] as const;
+  expect(courseAt(course, 0, 10)).toEqual([]);
+  expect(courseAt(course, 5, 10)).toEqual([
+    [1, 0],
+    [5, 2],
+  ]);
+  expect(courseAt(course, 7, 1)).toEqual([
+    [5, 2],
+    [7, 2],
+  ]);
 });
 
 test("how a game ended is said in words", () => {

@@ -38,6 +38,7 @@ TIMELINE: Final = 600
 """Number of ticks of the recorded run that is rewound."""
 _SCRUBS: Final = 60
 _FORKS: Final = 15
+_PASTS: Final = 10
 _REST_MS: Final = 200
 """Milliseconds between two measurements on the timeline."""
 _LOADS: Final = Path(__file__).with_name("loads.py")
@@ -71,6 +72,8 @@ def run(seconds: float) -> dict[str, Any]:
             painting, wired = _paint_values(page)
         with tab(browser, server.address) as page:
             scrubs, forks = _timeline(page, server)
+        with tab(browser, server.address) as page:
+            pasts = _pasts(page)
         loads = _loads(server)
     with_page, without = _missed_percent(turns, True), _missed_percent(turns, False)
     rates: list[float] = []
@@ -90,6 +93,8 @@ def run(seconds: float) -> dict[str, Any]:
         ("from Run to the first tick, ms, longest", round(max(clicks), 1), ""),
         ("from a drag of the timeline to the picture, ms, median", round(median(scrubs), 1), ""),
         ("from a drag of the timeline to the picture, ms, longest", round(max(scrubs), 1), "<= 50"),
+        ("from a paused run to one of its last ticks, ms, median", round(median(pasts), 1), ""),
+        ("from a paused run to one of its last ticks, ms, longest", round(max(pasts), 1), ""),
         ("from Run from here to the next tick, ms, median", round(median(forks), 1), "<= 300"),
         ("from Run from here to the next tick, ms, longest", round(max(forks), 1), ""),
         ("models made by a first run", loads[0], ""),
@@ -348,8 +353,37 @@ def _timeline(page: Tab, server: Server) -> tuple[list[float], list[float]]:
     page.until("document.querySelector('.screen[data-node=console].lit')")
     dice = random.Random(1)
     scrubs = [_scrub(page, dice.randrange(TIMELINE)) for _ in range(_SCRUBS)]
+    _fork(page, server, TIMELINE // 2)  # the second worker loads the brains
     forks = [_fork(page, server, dice.randrange(TIMELINE - 100)) for _ in range(_FORKS)]
     return scrubs, forks
+
+
+def _pasts(page: Tab) -> list[float]:
+    """Return the milliseconds from a move of the timeline of a run that is paused, whose last ticks
+    must be opened for that, until the page knows of the tick.
+    """
+    page.open("duel")
+    page.show_files(False)
+    page.page.locator("button.run").click()
+    taken = []
+    for _ in range(_PASTS):
+        page.until(f"session.run?.rewinds === null && session.run.ticks > {TIMELINE}")
+        page.ask("void session.control('pause')")
+        page.until("session.run.state === 'paused'")
+        page.page.wait_for_timeout(_REST_MS)
+        taken.append(
+            page.measure(
+                """const begun = performance.now(), tick = session.run.ticks - 300;
+                void session.seek(tick);
+                const isShown = () => session.run.rewinds !== null && session.run.ticks === tick;
+                while (!isShown()) await new Promise((go) => setTimeout(go));
+                return performance.now() - begun;"""
+            )
+        )
+        page.ask("void session.goLive()")
+        page.until("session.run?.rewinds === null && session.run.state === 'running'")
+    page.page.locator("button.stop").click()
+    return taken
 
 
 def _scrub(page: Tab, tick: int) -> float:

@@ -13,6 +13,7 @@ BASELINES: Final[Mapping[str, str | None]] = {
     "workflow_ticks_per_s": "by_hand_ticks_per_s",
     "plain_ticks_per_s": None,
     "recorded_ticks_per_s": None,
+    "recent_ticks_per_s": None,
     "ticks_per_s": None,
     "one_per_s": None,
     "two_per_s": None,

@@ -1,6 +1,6 @@
 /** The run that the page shows: starts it, controls it, and applies the server's events to it. */
 
-import { api, type Fault, faultText, RequestError } from "../api";
+import { api, type Control, type Fault, faultText, RequestError, type Timeline } from "../api";
 import { Beside } from "../live/beside";
 import { WHOLE_TICK } from "../live/budget";
 import { Connection } from "../live/connection";
@@ -13,6 +13,7 @@ import { Seeking } from "../live/seeking";
 import { wireValues } from "../live/wire_values";
 import { isObject, type JsonObject, same } from "../model/json";
 import type { Asking } from "../model/samples";
+import type { Sweep } from "../model/sweep";
 import { modeOf, type Workflow } from "../model/workflow";
 import { download } from "../ui/dom";
 import { ask, clearMessages, showMessage } from "../ui/overlay";
@@ -27,13 +28,15 @@ const MAX_IN_FULL = 10;
 /** The name, for the web worker, of the canvas beside that of another run; no node can have it. */
 const BESIDE = "beside another";
 
-type Topic = "run" | "lists" | "workflows" | "brains" | "games" | "data" | "asking";
+type Topic = "run" | "lists" | "workflows" | "brains" | "games" | "data" | "asking" | "sweep";
 
 export class Session {
   run: Run | null = null;
   connected = false;
   /** How far a brain was asked about a data set, as the server said last. */
   asking: Asking | null = null;
+  /** The latest sweep, as the server said last. */
+  sweep: Sweep | null = null;
   readonly view = new LiveView();
   /** The node that is watched in full; null: none. */
   #full: string | null = null;
@@ -56,6 +59,12 @@ export class Session {
   beside: Beside | null = null;
   #gameCanvas: HTMLCanvasElement | null = null;
   #seeking: Seeking | null = null;
+  /** The numbers that Preview nodes are given on all ticks of the run that is rewound, once its tape was read. */
+  courses: Timeline["courses"] = {};
+  /** The tick to show once the tape is being read. */
+  #wanted: number | null = null;
+  /** The run whose last ticks are shown, which waits meanwhile, and what it plays of the workflow. */
+  #waiting: { id: string; nodes: object | null; breakpoints: JsonObject } | null = null;
   /** The run and the nodes whose input this page took: it may show another run before it releases them. */
   #played: { run: string; nodes: readonly string[] } = { run: "", nodes: [] };
 
@@ -136,31 +145,68 @@ export class Session {
     showMessage(`It cannot run yet. ${first.node}: ${faultText(first)}${more}`, "error");
   }
 
-  /** Open the tape of a finished run, to see it at any of its ticks. */
+  /** Open the tape of a finished run, or the last ticks of the one that is shown, to see any of its ticks. */
   async rewind(id: string): Promise<void> {
+    const isShown = isTicking(this.run) && this.run.id === id;
+    const waiting = { id, nodes: this.#playedNodes, breakpoints: this.#playedBreakpoints };
     try {
-      this.follow(await api.rewind(id, this.#connection.client));
+      const opened = await api.rewind(id, this.#connection.client);
+      void this.#show(opened, isShown);
+      this.#waiting = isShown ? waiting : null;
+      this.#emit("run");
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
+      this.#wanted = null;
       showMessage(error.message, "error");
     }
   }
 
-  /** Show another tick of the run that is rewound, and of the one beside it. */
+  /** The last ticks of a run are shown that goes on afterwards. */
+  get isInThePast(): boolean {
+    return this.#waiting !== null && this.run?.rewinds === this.#waiting.id;
+  }
+
+  /** Return from its last ticks to the run itself, which is still paused, with what was changed on the page meanwhile. */
+  async #return(): Promise<void> {
+    const waiting = this.#waiting;
+    if (waiting === null) return;
+    const shown = this.#show(waiting.id, true);
+    this.#playedNodes = waiting.nodes;
+    this.#playedBreakpoints = waiting.breakpoints;
+    await shown;
+    await this.#editLive();
+  }
+
+  /** Let the run whose last ticks are shown go on. */
+  async goLive(): Promise<void> {
+    await this.#return();
+    await this.control("resume");
+  }
+
+  /** Show another tick of the run that is rewound, and of the one beside it; of a run that goes on, open its last ticks first. */
   async seek(tick: number): Promise<void> {
     const { run } = this;
-    if (!isTicking(run) || run.rewinds === null) return;
+    if (!isTicking(run)) {
+      if (this.isInThePast) this.#wanted = tick;
+      return;
+    }
+    if (run.rewinds === null) {
+      const isOpening = this.#wanted !== null;
+      this.#wanted = tick;
+      if (!isOpening) await this.rewind(run.id);
+      return;
+    }
     if (this.#seeking?.run !== run.id) this.#seeking = new Seeking(run.id);
     this.beside?.seek(tick);
     await this.#seeking.to(tick);
   }
 
-  /** Play one tick, or, of a run that is rewound, return to the one before; then the run is paused. */
+  /** Play one tick, or return to the one before; then the run is paused. */
   async step(by: 1 | -1): Promise<void> {
     const { run } = this;
     if (!isTicking(run)) return;
-    if (run.rewinds !== null) await this.seek(Math.max(0, run.ticks + by));
-    else if (by === 1) await this.control("step");
+    if (run.rewinds !== null || by === -1) await this.seek(Math.max(0, run.ticks + by));
+    else await this.control("step");
   }
 
   /** Only a recorded run has a state at each of its ticks. */
@@ -238,17 +284,24 @@ export class Session {
   }
 
   follow(id: string): void {
+    void this.#show(id);
+  }
+
+  /** Show a run; `isSame`: other ticks of the same run are shown, so its pictures stay until there are new ones. */
+  async #show(id: string, isSame = false): Promise<void> {
     if (this.run?.id !== id) {
       this.#leaveRewound();
+      this.#waiting = null;
       this.play(false);
-      this.#screens.clear();
+      if (!isSame) this.#screens.clear();
       this.#playedNodes = null;
+      this.courses = {};
       this.run = newRun(id);
     }
     this.editor.document.run = id;
     this.#render();
-    void this.#catchUp(id);
     this.#emit("lists");
+    await this.#catchUp(id);
   }
 
   /** Fetch what was missed. Whatever the websocket has reported in the meantime is newer than the answer, and stays. */
@@ -265,6 +318,7 @@ export class Session {
     if (this.run === before) {
       for (const type of ["run", "nodes", "values"])
         this.run = applyEvent(this.run, type, type === "run" ? data : { ...data, prompt_id: id });
+      if (isTicking(this.run)) this.#showWanted();
     }
     if (isObject(data.error))
       this.run = applyEvent(this.run, "failed", { ...data.error, prompt_id: id });
@@ -293,6 +347,7 @@ export class Session {
   clearRun(): void {
     this.play(false);
     this.#leaveRewound();
+    this.#waiting = this.#wanted = null;
     this.run = null;
     this.#playedNodes = null;
     this.#screens.clear();
@@ -340,11 +395,18 @@ export class Session {
     return isTicking(this.run) && this.run.rewinds === null && this.editor.hasConsole;
   }
 
-  async control(what: "stop" | "pause" | "resume" | "step", id = this.run?.id): Promise<void> {
+  async control(what: Control, id = this.run?.id): Promise<void> {
     if (!id) return;
     if (what === "stop") {
       if (id === this.#stopped.id && performance.now() - this.#stopped.at < SECOND_STOP_MS) return; // a double click
       this.#stopped = { id, at: performance.now() };
+      if (this.#waiting && id === this.run?.id) {
+        // the run itself is meant, and not what shows its last ticks
+        const waiting = this.#waiting.id;
+        await this.#show(waiting, true);
+        await this.control("stop", waiting);
+        return;
+      }
     }
     await api.control(id, what).catch((error: Error) => showMessage(error.message, "error"));
   }
@@ -496,6 +558,11 @@ export class Session {
       this.#emit("asking");
       return;
     }
+    if (type === "sweep") {
+      this.sweep = data as unknown as Sweep;
+      this.#emit("sweep");
+      return;
+    }
     if (type === "run" && typeof data.prompt_id === "string" && typeof data.state === "string") {
       if (this.#otherStates.get(data.prompt_id) !== data.state) this.#emit("lists");
       this.#otherStates.set(data.prompt_id, data.state);
@@ -510,9 +577,21 @@ export class Session {
     if (this.run === before) return;
     if (this.run.error !== null && this.run.error !== before.error)
       showMessage(this.run.error, "error");
+    const { at } = this.run;
+    if (at !== null && at !== before.at) this.editor.board.select([at.node]);
     if (before.state === "running" && this.run.rewinds !== null) this.beside?.seek(this.run.ticks);
-    if (isTicking(this.run) && !isTicking(before)) void this.#editLive(); // what was changed while it waited
+    if (isTicking(this.run) && !isTicking(before)) {
+      void this.#editLive(); // what was changed while it waited
+      this.#showWanted();
+    }
     this.#render();
+  }
+
+  #showWanted(): void {
+    const tick = this.#wanted;
+    if (tick === null || this.run?.rewinds === null) return;
+    this.#wanted = null;
+    void this.seek(tick);
   }
 
   #render(): void {

@@ -114,9 +114,10 @@ export class Beside {
   }
 
   async #openTape(): Promise<void> {
-    const { result } = this.run;
+    // its end is told before its result
+    const { result } = await api.runInfo(this.run.id);
     const id = await api.rewind(this.run.id, this.#connection.client);
-    this.run = { ...newRun(id), result };
+    this.run = { ...newRun(id), result: result && isObject(result) ? result : null };
     this.#seeking = new Seeking(id);
     await this.#catchUp();
   }

@@ -18,6 +18,14 @@ export type RunState =
   | "failed"
   | "stopped";
 
+/** A step of a tick: what a node was given, and what it has delivered. */
+export interface StepDone {
+  readonly node: string;
+  readonly role: string;
+  readonly inputs: JsonObject;
+  readonly outputs: JsonObject;
+}
+
 export interface Run {
   readonly id: string;
   readonly state: RunState;
@@ -36,6 +44,8 @@ export interface Run {
   readonly clock: Clock;
   /** The speed of a run in real time, or that is rewound, as a share of the console's frame rate. */
   readonly speed: number;
+  /** The step after which it stands within a tick; null: it is between two ticks. */
+  readonly at: StepDone | null;
   /** The breakpoints that paused it. */
   readonly breakpoints: readonly string[];
   readonly nodes: ReadonlyMap<string, NodeStatus>;
@@ -90,6 +100,7 @@ export function newRun(id: string): Run {
     misses: null,
     clock: "fast",
     speed: 1,
+    at: null,
     breakpoints: [],
     nodes: new Map(),
     values: new Map(),
@@ -130,6 +141,7 @@ export function applyEvent(run: Run, type: string, data: JsonObject): Run {
       misses: numberOr(data.misses, run.misses),
       clock: data.clock === "fast" || data.clock === "realtime" ? data.clock : run.clock,
       speed: typeof data.speed === "number" ? data.speed : run.speed,
+      at: data.at === undefined ? run.at : readStep(data.at),
       breakpoints: Array.isArray(data.breakpoints)
         ? data.breakpoints.filter(isText)
         : run.breakpoints,
@@ -155,6 +167,31 @@ export function applyEvent(run: Run, type: string, data: JsonObject): Run {
   if (type === "said" && typeof data.text === "string")
     return { ...run, said: [...run.said, data.text].slice(-MAX_SAID) };
   return run;
+}
+
+const ROLES: Readonly<Record<string, string>> = {
+  emit: "has emitted",
+  read: "was read",
+  tick: "has run",
+  launch: "was asked",
+  arrive: "has answered",
+  latch: "has latched",
+};
+
+/** Return what a step has done, in words. */
+export const stepText = ({ node, role }: StepDone): string => `${node} ${ROLES[role] ?? role}`;
+
+/** Return the step of an event, or null. */
+function readStep(data: Json): StepDone | null {
+  if (!isObject(data) || typeof data.node !== "string" || typeof data.role !== "string")
+    return null;
+  const { node, role, inputs, outputs } = data;
+  return {
+    node,
+    role,
+    inputs: isObject(inputs) ? inputs : {},
+    outputs: isObject(outputs) ? outputs : {},
+  };
 }
 
 const isText = (value: Json): value is string => typeof value === "string";

@@ -1,6 +1,6 @@
 /** The marks of a recorded run: which of them comes next, and what is said at a tick. */
 
-import type { Mark } from "../api";
+import type { Course, Mark } from "../api";
 import { isObject, type JsonObject } from "./json";
 
 /** A mark of one run, or the tick at which two differ. */
@@ -53,6 +53,13 @@ export function textAt(marks: readonly TimelineMark[], tick: number): string {
       kind === "reward" ? `reward ${text}` : `${node} ${text}`.trim(),
     )
     .join("; ");
+}
+
+/** Return the last points of a course up to a tick, and that tick itself. */
+export function courseAt(course: Course, tick: number, most: number): Course {
+  const until = course.filter(([at]) => at <= tick).slice(-most);
+  const last = until.at(-1);
+  return last === undefined || last[0] === tick ? until : [...until, [tick, last[1]]];
 }
 
 /** Return how the only game of a run ended, in words: "won, score 12". */

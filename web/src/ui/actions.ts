@@ -16,11 +16,14 @@ export interface CommandContext {
   help(): void;
   theme(): void;
   gallery(): void;
+  sweep(): void;
   palette(): void;
   /** Open the list of all commands. */
   commands(): void;
   /** Show or hide the values of the selected node. */
   values(): void;
+  /** Show the values of the selected node, if they are hidden. */
+  showValues(): void;
   readonly panel: Panel;
   readonly pictures: Pictures;
 }
@@ -98,11 +101,28 @@ export function makeCommands(
       run: () => void session.step(1),
     },
     {
-      name: "One tick back, in a recorded run",
+      name: "One node forwards, within a tick",
+      section: "Run",
+      keys: ["o"],
+      isDisabled: () => !isTicking(session.run),
+      run: () => {
+        context.showValues();
+        void session.control("step_node");
+      },
+    },
+    {
+      name: "One tick back",
       section: "Run",
       keys: [","],
-      isDisabled: () => !isTicking(session.run) || session.run.rewinds === null,
+      isDisabled: () => !isTicking(session.run),
       run: () => void session.step(-1),
+    },
+    {
+      name: "Go on live",
+      section: "Run",
+      keys: ["Shift+l"],
+      isDisabled: () => !session.isInThePast,
+      run: () => void session.goLive(),
     },
     {
       name: "Run from here, beside the recorded run",
@@ -110,6 +130,12 @@ export function makeCommands(
       keys: ["Shift+b"],
       isDisabled: () => !session.canFork,
       run: () => void session.fork(),
+    },
+    {
+      name: "Sweep a widget or a brain",
+      section: "Run",
+      keys: ["Shift+s"],
+      run: context.sweep,
     },
     {
       name: "Play, with keys or gamepad",

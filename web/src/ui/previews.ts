@@ -1,9 +1,11 @@
 /** What Preview nodes show when it is no picture: a text, the course of a number, a pad, probabilities. */
 
+import type { Course, Timeline } from "../api";
 import type { Editor } from "../editor/editor";
 import type { Run } from "../live/run";
 import { hasFrame, isScreen } from "../model/catalog";
 import type { Json } from "../model/json";
+import { courseAt } from "../model/timeline";
 import { type Box, overlap, sources } from "../model/workflow";
 import { h } from "./dom";
 import { plotView } from "./plot_view";
@@ -17,9 +19,11 @@ const INPUT = "value";
 interface Shown {
   readonly element: HTMLElement;
   /** The latest values of a number, by tick of the run. */
-  course: (readonly [tick: number, value: number])[];
+  course: Course;
   value: Json | undefined;
   width: number;
+  /** The tick of a run that is rewound. */
+  tick: number;
 }
 
 export class Previews {
@@ -31,8 +35,9 @@ export class Previews {
     private readonly editor: Editor,
   ) {}
 
-  /** Place the views over their nodes, with the values of the run. Return the nodes that are visible. */
-  update(run: Run | null): readonly string[] {
+  /** Place the views over their nodes, with the values of the run, and the courses of one that is rewound. Return the nodes
+   * that are visible. */
+  update(run: Run | null, courses: Timeline["courses"]): readonly string[] {
     if (run?.id !== this.#run) this.#clear();
     this.#run = run?.id ?? null;
     const { scale, offset, area } = this.editor.board.view;
@@ -48,7 +53,7 @@ export class Previews {
       if (!isVisible) continue;
       visible.push(id);
       place(shown.element, box, scale, offset);
-      this.#fill(id, shown, run!, box);
+      this.#fill(id, shown, run!, courses[`${id}.${INPUT}`] ?? null, box);
     }
     return visible;
   }
@@ -75,15 +80,19 @@ export class Previews {
     return type?.split(" ")[0] ?? null;
   }
 
-  #fill(id: string, shown: Shown, run: Run, [, , width, height]: Box): void {
+  #fill(id: string, shown: Shown, run: Run, course: Course | null, [, , width, height]: Box): void {
     const value = run.inputs.get(`${id}.${INPUT}`);
     const last = shown.course.at(-1)?.[0] ?? -1;
-    if (typeof value === "number" && (run.ticks > last || value !== shown.value)) {
+    if (course !== null) {
+      if (run.ticks === shown.tick && value === shown.value && width === shown.width) return;
+      shown.course = courseAt(course, run.ticks, COURSE);
+    } else if (typeof value === "number" && (run.ticks > last || value !== shown.value)) {
       const before = run.ticks > last ? shown.course : shown.course.slice(0, -1);
       shown.course = [...before, [run.ticks, value] as const].slice(-COURSE);
     } else if (value === shown.value && width === shown.width) return;
     shown.value = value;
     shown.width = width;
+    shown.tick = course === null ? -1 : run.ticks;
     const label = this.#labelOf(id) ?? "";
     let view: HTMLElement;
     if (value === undefined) view = h("p", { class: "muted" }, "Nothing was delivered yet.");
@@ -102,7 +111,7 @@ export class Previews {
       data: { preview: id },
     });
     this.layer.append(element);
-    const shown: Shown = { element, course: [], value: null, width: 0 };
+    const shown: Shown = { element, course: [], value: null, width: 0, tick: -1 };
     this.#shown.set(id, shown);
     return shown;
   }

@@ -1,8 +1,9 @@
-/** The timeline below the canvas, of a recorded run that is rewound: a slider over its ticks, marks, and those of a run beside it. */
+/** The timeline below the canvas, of a recorded run that is rewound, or of the last ticks of one that is paused: a slider
+ * over its ticks, marks, and those of a run beside it. */
 
 import { api, type Timeline } from "../api";
 import type { Session } from "../editor/session";
-import { isLive, isTicking } from "../live/run";
+import { isLive, isTicking, type Run } from "../live/run";
 import {
   KINDS,
   type Kind,
@@ -28,15 +29,19 @@ const LOOKS: Readonly<Record<TimelineMark["kind"], readonly [number, string]>> =
 };
 /** Distance in pixels within which a click finds a mark. */
 const REACH = 6;
+/** Number of ticks that the server keeps of a run that goes on. */
+const RECENT = 600;
 
 export class TimelineBar {
   #run: string | null = null;
   #timeline: Timeline | null = null;
   #found: readonly TimelineMark[] = [];
+  readonly #steps: readonly HTMLButtonElement[];
   readonly #slider = h("input", { type: "range", min: 0, step: 1, "aria-label": "Tick" });
   readonly #marks = h("canvas", { height: HEIGHT, "aria-hidden": "true" });
   readonly #besideMarks = h("canvas", { height: HEIGHT, "aria-hidden": "true", hidden: true });
   readonly #words = h("output", {});
+  readonly #live = button("Go on live", () => void this.session.goLive(), "", "play");
   readonly #kind = h(
     "select",
     { class: "field", "aria-label": "Marks to go to" },
@@ -51,16 +56,21 @@ export class TimelineBar {
     const fork = button("Run from here", () => void session.fork(), "", "fork");
     fork.title =
       "Play on from this tick with the workflow as it is on the page, beside this run (Shift B)";
-    element.append(
-      iconButton("back", "The mark before", () => this.#jump(-1)),
+    this.#steps = [
       iconButton("left", "One tick back (,)", step(-1)),
       iconButton("right", "One tick forwards (.)", step(1)),
+    ];
+    element.append(
+      iconButton("back", "The mark before", () => this.#jump(-1)),
+      ...this.#steps,
       iconButton("forwards", "The next mark", () => this.#jump(1)),
       this.#kind,
       h("div", { class: "timeline-track" }, this.#marks, this.#slider, this.#besideMarks),
       this.#words,
       fork,
+      this.#live,
     );
+    this.#live.title = "Return to the run as it is now, and let it go on";
     this.#slider.addEventListener("input", () => void session.seek(Number(this.#slider.value)));
     this.#kind.addEventListener("change", () => void this.#choose());
     for (const canvas of [this.#marks, this.#besideMarks])
@@ -70,27 +80,54 @@ export class TimelineBar {
   }
 
   #update(): void {
-    const { run } = this.session;
-    const isShown = isLive(run) && run.rewinds !== null;
+    const { run, isInThePast } = this.session;
+    const isWaiting = run?.state === "paused" && run.rewinds === null;
+    const isShown = isWaiting || (isLive(run) && run.rewinds !== null);
     this.element.hidden = !isShown;
+    this.#live.hidden = !isInThePast;
     if (!isShown) {
       this.#run = this.#timeline = null;
       return;
     }
+    if (isWaiting) {
+      this.#offer(run);
+      return;
+    }
     if (this.#run !== run.id && isTicking(run)) void this.#load(run.id);
     if (this.#timeline === null) {
-      this.#words.textContent = `Reading the tape: tick ${run.ticks.toLocaleString("en")}`;
+      const ticks = isInThePast ? "the last ticks" : `the tape: tick ${number(run.ticks)}`;
+      this.#words.textContent = `Reading ${ticks}`;
       return;
     }
     const tick = this.#tick;
-    if (this.#slider.max !== String(this.#last)) this.#slider.max = String(this.#last);
+    this.#setRange(this.#first, this.#last);
     if (document.activeElement !== this.#slider || !this.#slider.matches(":active"))
       this.#slider.value = String(tick);
     const text = textAt(this.#allMarks, tick);
-    const last = this.#last.toLocaleString("en");
-    this.#words.textContent = `Tick ${tick.toLocaleString("en")} of ${last}${text && `: ${text}`}`;
+    this.#words.textContent = `Tick ${number(tick)} of ${number(this.#last)}${text && `: ${text}`}`;
     this.#words.title = text;
     this.#paintIfChanged();
+  }
+
+  /** Offer the last ticks of a run that is paused; they are opened when one of them is asked for. */
+  #offer(run: Run): void {
+    if (this.#run !== run.id) {
+      this.#run = run.id;
+      this.#timeline = null;
+      this.#found = [];
+      this.#setEnabled(false);
+      for (const part of [this.#slider, ...this.#steps]) part.disabled = false;
+      this.#paint();
+    }
+    this.#setRange(Math.max(0, run.ticks - RECENT), run.ticks);
+    this.#slider.value = String(run.ticks);
+    this.#words.textContent = `Tick ${number(run.ticks)}; drag to see earlier ones`;
+    this.#words.title = "";
+  }
+
+  #setRange(first: number, last: number): void {
+    if (this.#slider.min !== String(first)) this.#slider.min = String(first);
+    if (this.#slider.max !== String(last)) this.#slider.max = String(last);
   }
 
   /** Fetch the timeline; the answer comes once the tape is read. */
@@ -99,10 +136,13 @@ export class TimelineBar {
     this.#timeline = null;
     this.#found = [];
     this.#setEnabled(false);
+    // it may be held by somebody who drags it
+    this.#slider.disabled = !this.session.isInThePast;
     try {
       const timeline = await api.timeline(id);
       if (this.#run !== id) return;
       this.#timeline = timeline;
+      this.session.courses = timeline.courses;
       const { difference } = timeline;
       if (difference)
         showMessage(
@@ -114,6 +154,7 @@ export class TimelineBar {
       return;
     }
     this.#setEnabled(true);
+    this.session.updateWatch();
     this.#update();
     this.#paint();
   }
@@ -126,6 +167,11 @@ export class TimelineBar {
   /** The timeline of the run beside this one, once its tape was read. */
   get #beside(): Timeline | null {
     return this.session.beside?.timeline ?? null;
+  }
+
+  get #first(): number {
+    const first = this.#timeline?.first ?? 0;
+    return Math.min(first, this.#beside?.first ?? first);
   }
 
   get #last(): number {
@@ -183,8 +229,8 @@ export class TimelineBar {
   #click(event: MouseEvent, canvas: HTMLCanvasElement): void {
     if (!this.#timeline) return;
     const { left, width } = canvas.getBoundingClientRect();
-    const perPixel = this.#last / width;
-    const tick = Math.round((event.clientX - left) * perPixel);
+    const perPixel = (this.#last - this.#first) / width;
+    const tick = Math.round(this.#first + (event.clientX - left) * perPixel);
     const marks = canvas === this.#marks ? this.#chosen : (this.#beside?.marks ?? []);
     void this.session.seek(nearestMark(marks, tick, REACH * perPixel));
   }
@@ -193,22 +239,30 @@ export class TimelineBar {
 
   /** Paint again when a run was opened beside this one, or closed. */
   #paintIfChanged(): void {
-    const shown = `${this.#last} ${this.session.beside?.differsAt} ${this.#beside !== null}`;
+    const shown = `${this.#first} ${this.#last} ${this.session.beside?.differsAt} ${this.#beside !== null}`;
     if (shown === this.#painted) return;
     this.#painted = shown;
     this.#paint();
   }
 
   #paint(): void {
-    paintMarks(this.#marks, this.#chosen, this.#last);
+    paintMarks(this.#marks, this.#chosen, this.#first, this.#last);
     this.#besideMarks.hidden = this.#beside === null;
     if (this.#beside === null) return;
     const difference = this.#allMarks.filter(({ kind }) => kind === "difference");
-    paintMarks(this.#besideMarks, [...this.#beside.marks, ...difference], this.#last);
+    const marks = [...this.#beside.marks, ...difference];
+    paintMarks(this.#besideMarks, marks, this.#first, this.#last);
   }
 }
 
-function paintMarks(canvas: HTMLCanvasElement, marks: readonly TimelineMark[], last: number): void {
+const number = (tick: number) => tick.toLocaleString("en");
+
+function paintMarks(
+  canvas: HTMLCanvasElement,
+  marks: readonly TimelineMark[],
+  first: number,
+  last: number,
+): void {
   const ratio = devicePixelRatio || 1;
   const width = canvas.clientWidth;
   canvas.width = width * ratio;
@@ -220,6 +274,7 @@ function paintMarks(canvas: HTMLCanvasElement, marks: readonly TimelineMark[], l
     const [height, colour] = LOOKS[kind];
     const isLoss = kind === "reward" && text.startsWith("-");
     context.fillStyle = colours.getPropertyValue(isLoss ? "--bad" : colour);
-    context.fillRect((tick / Math.max(1, last)) * (width - 2), HEIGHT - height, 2, height);
+    const x = ((tick - first) / Math.max(1, last - first)) * (width - 2);
+    context.fillRect(x, HEIGHT - height, 2, height);
   }
 }

@@ -4,7 +4,7 @@ import { keyText } from "../editor/commands";
 import type { Editor } from "../editor/editor";
 import type { Files } from "../editor/files";
 import type { Session } from "../editor/session";
-import { isLive, isTicking, type Run } from "../live/run";
+import { isLive, isTicking, type Run, stepText } from "../live/run";
 import type { Clock } from "../model/workflow";
 import { h, icon, iconButton } from "./dom";
 
@@ -213,6 +213,7 @@ function statusWords(run: Run | null, connected: boolean): HTMLElement[] {
     return [h("i", { class: "state failed" }), h("span", {}, "Disconnected; reconnecting")];
   if (!run) return [];
   const parts = [h("i", { class: `state ${run.state}` }), h("span", {}, WORDS[run.state])];
+  if (run.at) parts.push(h("span", { class: "fact" }, h("b", {}, stepText(run.at))));
   if (run.state === "paused" && run.breakpoints.length)
     parts.push(h("span", { class: "fact" }, h("b", {}, run.breakpoints.join(", "))));
   const fact = (value: string, unit: string) =>

@@ -2,7 +2,7 @@
 
 import type { Editor } from "../editor/editor";
 import type { Session } from "../editor/session";
-import { isLive, type Run } from "../live/run";
+import { isLive, type Run, stepText } from "../live/run";
 import { hasFrame, inputOf, labelOf, type NodeType, type SocketKind } from "../model/catalog";
 import type { Json } from "../model/json";
 import { links, nameOf, sources } from "../model/workflow";
@@ -53,6 +53,11 @@ export class Values {
     this.#node = null;
     this.#follow();
     if (this.element.hidden) this.editor.board.element.focus({ preventScroll: true });
+  }
+
+  /** Show the panel, if it is hidden. */
+  open(): void {
+    if (this.element.hidden) this.toggle();
   }
 
   #follow(): void {
@@ -111,7 +116,9 @@ export class Values {
     this.#state.textContent = stateText(run);
     for (const [key, shown] of this.#shown) {
       const [side, name] = key.split(".") as [Side, string];
-      const value = run?.[side].get(`${node}.${name}`);
+      // of a step of the tick, what it had itself; otherwise the latest values
+      const at = run?.at?.node === node ? run.at : null;
+      const value = at ? at[side][name] : run?.[side].get(`${node}.${name}`);
       if (value !== shown.value) this.#fill(node, type, key, value);
     }
   }
@@ -194,6 +201,7 @@ function pictureColumn(canvas: HTMLCanvasElement): HTMLElement {
 function stateText(run: Run | null): string {
   if (run === null) return "Run the workflow to see the values.";
   const tick = run.tick === null ? "" : `, tick ${run.tick.toLocaleString("en")}`;
+  if (run.at) return `Within tick ${run.ticks.toLocaleString("en")}: ${stepText(run.at)}`;
   if (!isLive(run)) return `The run is over${tick}; these were the last values.`;
   return `${run.state}${tick}`;
 }

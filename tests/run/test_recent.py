@@ -1,0 +1,177 @@
+"""The last ticks of a run that goes on are kept in memory, and are shown again as they were."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import minibrains as mb
+from minibrains.engine.compile import compile_graph
+from minibrains.errors import RunError
+from minibrains.graph.workflow import parse_workflow
+from minibrains.run.rewind import Rewind
+from minibrains.tape import recent, recording
+from minibrains.tape.recent import RecentTape
+from minibrains.tape.recording import FILE, decode_events, read_events
+from minibrains.tape.tape import Event
+from tests.support.output_values import Watches, output_values
+from tests.support.paths import DATA
+from tests.support.thinking_workflow import thinking_workflow
+
+PACK = DATA / "thinking_pack.py"
+TICKS = 500
+EDITED_AT = 130
+
+
+@pytest.fixture(autouse=True)
+def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep a hundred ticks, with snapshots at least 50 ticks apart."""
+    monkeypatch.setattr(recent, "TICKS", 100)
+    monkeypatch.setattr(recording, "_RECENT_TICKS", 50)
+    monkeypatch.setattr(recording, "_RECENT_SECONDS", 0.0)
+    monkeypatch.setattr(recording, "_RECENT_SHARE", float("inf"))
+
+
+def workflow(**more: Any) -> dict[str, Any]:
+    """A workflow with a Preview of a number."""
+    data = thinking_workflow(noops=0, **more)
+    data["nodes"]["shown"] = {"type": "Preview@2", "in": {"value": "ponder.number"}}
+    return data
+
+
+def recent_events(run: mb.Run) -> list[Event]:
+    """Return the last ticks, once the snapshots are written from which they begin."""
+    assert run.recorder is not None
+    while True:
+        events = decode_events(run.recorder.recent_records())
+        if events[0].value.get("first", 0) > run.engine.ticks - 200:
+            return events
+        threading.Event().wait(0.01)
+
+
+class Keeps(Watches):
+    """Notes what is on the wires, changes the graph once, and takes the last ticks at some."""
+
+    def __init__(self, *at: int) -> None:
+        super().__init__()
+        self.taken: dict[int, list[Event]] = {}
+        self._at = at
+        self._editors: list[threading.Thread] = []
+
+    def between_ticks(self, run: mb.Run) -> mb.Budget:
+        if run.engine.ticks == EDITED_AT and not self._editors:
+            plan = compile_graph(run.check(parse_workflow(workflow(hold=3))))
+            self._editors.append(threading.Thread(target=run.edit, args=(plan,)))
+            self._editors[0].start()
+            while not run.engine.edits:
+                threading.Event().wait(0.01)
+            run.engine.advance(0)
+        if run.engine.ticks in self._at:
+            self.taken[run.engine.ticks] = recent_events(run)
+        return super().between_ticks(run)
+
+
+def play(spec: mb.RunSpec, hook: Keeps, **more: Any) -> mb.Run:
+    with mb.Run(spec, [hook], recent=RecentTape(), **more) as run:
+        for _ in run:
+            pass
+    return run
+
+
+SPEC = mb.RunSpec(workflow(), episodes=2, ticks=TICKS // 2, seed=5, packs=(PACK,))
+
+
+def test_every_one_of_the_last_ticks_is_shown_as_it_was() -> None:
+    # all of a short run; over an edit; over the end of an episode; long after all that
+    keeps = Keeps(40, 170, 260, 450)
+    run = play(SPEC, keeps)
+    assert not list(run.dir.glob("*.tape"))
+    for present, events in keeps.taken.items():
+        with Rewind(events, run.registry) as rewind:
+            for _ in rewind.scan():
+                pass
+            assert rewind.difference is None
+            assert rewind.last == present
+            assert rewind.first <= max(0, present - 100)
+            assert rewind.first > 0 or present < 200
+            assert len(rewind.digests) == present - rewind.first
+            for tick in range(present, rewind.first - 1, -7):
+                rewind.go_to(tick)
+                assert output_values(rewind.run.engine) == keeps.seen[tick], (present, tick)
+            rewind.go_to(0)
+            assert rewind.tick == rewind.first
+            course = rewind.courses["shown.value"]
+            ends = [tick for tick, _ in course[1:]] + [present + 1]
+            for (tick, value), end in zip(course, ends, strict=True):
+                # an episode begins without a value
+                on_wire = {keeps.seen[at]["ponder.number"] for at in range(tick, end)}
+                assert on_wire - {"None"} == {repr(value)}
+            shown = range(rewind.first, present + 1)
+            assert [mark.tick for mark in rewind.marks if mark.kind == "edit"] == [
+                tick for tick in (EDITED_AT,) if tick in shown
+            ]
+
+
+def test_a_fork_of_the_last_ticks_goes_on_as_the_run_did(tmp_path: Path) -> None:
+    keeps = Keeps(450)
+    run = play(SPEC, keeps)
+    with Rewind(keeps.taken[450], run.registry) as rewind:
+        for _ in rewind.scan():
+            pass
+        first = rewind.first
+        assert first > 250
+        rewind.go_to(420)
+        point = rewind.fork_point()
+
+    # it begins as the run did, keeps its own last ticks, and leaves a tape that can be played
+    forked = Keeps(430, 480)
+    spec = mb.RunSpec(point.spec().workflow, packs=(PACK,), runs=tmp_path, record=True)
+    play(spec, forked, registry=run.registry, fork=point)
+    assert forked.seen == {tick: seen for tick, seen in keeps.seen.items() if tick >= 420}
+    (tape,) = tmp_path.glob(f"*/{FILE}")
+    taken = {**forked.taken, TICKS: read_events(tape)[0]}
+    for present, events in taken.items():
+        with Rewind(events, run.registry) as rewind:
+            assert list(rewind.scan()) == list(range(first + 1, present + 1))
+            assert rewind.difference is None
+            for tick in (present, first, 425):
+                rewind.go_to(tick)
+                assert output_values(rewind.run.engine) == keeps.seen[tick], (present, tick)
+
+
+def test_less_is_kept_rather_than_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recent, "LIMIT", 200)
+    tape = RecentTape()
+    tape.append(Event(0, "", "header", {"path": ""}), b"")
+    present = Event(90, "", "check", {})
+    for tick in range(10, 60, 10):
+        event = Event(tick, "ponder", "result", "a" * 20)
+        tape.append(event, event.encode())
+    assert [event.kind for event in decode_events(tape.records(present))].count("result") == 5
+
+    # too much, and no snapshot to begin with
+    large = Event(60, "ponder", "result", "a" * 300)
+    tape.append(large, large.encode())
+    with pytest.raises(RunError, match="not kept yet"):
+        tape.records(present)
+    place = tape.begin_snapshot(70)
+    with pytest.raises(RunError, match="not kept yet"):
+        tape.records(present)
+    tape.end_snapshot(place, Event(70, "", "snapshot", b"state").encode())
+    header, begin, end = decode_events(tape.records(present))
+    assert header.value == {"path": "", "first": 70}
+    assert (begin.kind, begin.tick) == ("snapshot", 70)
+    assert end == present
+
+
+def test_what_cannot_be_on_a_tape_ends_no_run_that_is_not_recorded() -> None:
+    recorder = recording.Recorder(recent=RecentTape(), to_file=False)
+    with mb.Run(mb.RunSpec("airstriker_random", episodes=1, ticks=20), [recorder]) as run:
+        for _ in run:
+            recorder.add("random", "result", object())
+            with pytest.raises(RunError, match="cannot be shown again: the value of random"):
+                recorder.recent_records()
+    assert run.state == "done"
