@@ -10,7 +10,7 @@ from minibrains.engine.engine import Engine
 from minibrains.engine.plan import TICK_SLOT, Use
 from minibrains.engine.steps import UNSET, StepFunction
 from minibrains.errors import RunError
-from minibrains.graph.workflow import Link
+from minibrains.graph.link import Link
 
 _USES: Final[tuple[Use, ...]] = ("last", "last_or_none", "on")
 _TIMEOUT: Final = 100_000

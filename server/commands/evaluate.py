@@ -36,8 +36,9 @@ from minibrains.evaluation.rules import Baseline, Rules
 from minibrains.files import write_atomic
 from minibrains.games.catalog import Game
 from minibrains.games.splits import HELD_BACK, Splits
+from minibrains.graph.link import NODE_ID
 from minibrains.graph.registry import Registry
-from minibrains.graph.workflow import NODE_ID, Workflow
+from minibrains.graph.workflow import Workflow
 from minibrains.process.launchers import choose_launcher
 from minibrains.process.local import ProcessLauncher
 from minibrains.process.pool import Launcher

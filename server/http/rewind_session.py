@@ -9,6 +9,7 @@ from typing import Any
 from minibrains.errors import MinibrainsError, as_error, faults_of, sentence
 from minibrains.graph.breakpoint import Breakpoint
 from minibrains.graph.registry import Registry
+from minibrains.graph.workflow import parse_workflow
 from minibrains.process.messages import encode
 from minibrains.run.breakpoints import Breakpoints
 from minibrains.run.rewind import Rewind
@@ -39,7 +40,7 @@ class RewindSession(Session):
             events, cut = read_events(request.tape)
             if cut:
                 self._reporter.say(cut)
-            added = events[0].value["workflow"]["nodes"].keys() - request.nodes
+            added = parse_workflow(events[0].value["workflow"]).nodes.keys() - request.nodes
             with Rewind(events, self._registry, request.models, added) as rewind:
                 self._play(rewind)
         except Exception as error:
