@@ -86,7 +86,7 @@ def run(sizes: tuple[int, ...] = SIZES) -> dict[str, Any]:
     idle nodes. plain_us: the same ticks in a plain Python loop. Shapes: a chain, a fan from one
     register, a chain of nodes with four inputs and two outputs.
 
-    boxed_ratio: the time of a tick with the nodes in boxes, ten in each, ten such boxes in each outer
+    boxed_ratio: the time of a tick with the nodes in boxes, ten in each, ten of these in each outer
     box, relative to the flat chain, in turns; None for the other shapes and for 10 000 nodes.
     """
     cases = []
