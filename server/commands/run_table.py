@@ -9,6 +9,8 @@ MIN_SAVED: Final = 0.001
 """Least number of saved seconds for a line about a cache."""
 HEADING: Final = f"{'score':>9}  {'won':>4}  {'ticks':>7}  ended"
 """The columns of an episode's outcome."""
+_COLUMNS: Final = frozenset({"score", "ticks"})
+"""The numbers that these columns show."""
 
 
 def describe(summary: dict[str, Any]) -> str:
@@ -23,6 +25,7 @@ def describe(summary: dict[str, Any]) -> str:
         mean = f"mean score {sum(scores) / len(scores):.1f} over {len(scores)} episodes"
         distinct = summary["distinct_episodes"] or "?"
         lines.append(f"{mean} that were played to their end, {distinct} distinct")
+    lines.extend(_reported(episodes))
     times = summary["tick_ms"]
     if times["p50"] is not None:
         lines.append(f"{summary['ticks']} ticks, {summary['ticks_per_s']:.0f} a second; "
@@ -44,6 +47,7 @@ def describe(summary: dict[str, Any]) -> str:
     if summary["worker_deaths"]:
         lines.append(f"workers died {summary['worker_deaths']} times")
     lines.extend(_slowest_nodes(summary["nodes"]))
+    lines.extend(_thinking(summary["nodes"]))
     if summary["game"]:
         lines.append(
             f"game {summary['game']}, actions {(summary['actions_sha256'] or '-')[:16]}, "
@@ -61,6 +65,19 @@ def _episodes(episodes: list[dict[str, Any]]) -> list[str]:
     if len(episodes) > 40:
         lines.append(f"    ... {len(episodes) - 40} more in episodes.jsonl")
     return lines
+
+
+def _reported(episodes: list[dict[str, Any]]) -> list[str]:
+    """Return a line about each number that nodes have reported of the episodes."""
+    numbers: dict[str, list[float]] = {}
+    for episode in episodes:
+        for name, value in episode.items():
+            if name not in _COLUMNS and type(value) in (int, float):
+                numbers.setdefault(name, []).append(value)
+    return [
+        f"{name} {sum(values) / len(values):.4g}, mean of {len(values)} episodes"
+        for name, values in numbers.items()
+    ]
 
 
 def outcome(episode: Mapping[str, Any]) -> str:
@@ -83,6 +100,21 @@ def _slowest_nodes(nodes: dict[str, dict[str, Any]]) -> list[str]:
         if node["mean_us"] is not None:
             mean = f"{node['mean_us']:.2f}"
         lines.append(f"{name:<20}  {node['runs']:>9}  {node['skips']:>9}  {mean:>9}")
+    return lines
+
+
+def _thinking(nodes: dict[str, dict[str, Any]]) -> list[str]:
+    """Return a line about each node that computes in the background: its times are not in those of
+    the tick.
+    """
+    lines: list[str] = []
+    for name, node in nodes.items():
+        if "think_ms" not in node:
+            continue
+        line = f"{name} thought {node['runs']} times, {node['think_ms']:.1f} ms on average"
+        if "think_p95_ms" in node:
+            line += f"; 95 % of the times within {node['think_p95_ms']:.0f} ms"
+        lines.append(line)
     return lines
 
 
