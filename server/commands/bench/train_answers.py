@@ -58,7 +58,12 @@ def plain_training(node: TrainVLM, folder: Path) -> Callable[[], object]:
         folder: The folder for the model, which is not there yet.
     """
     import torch
-    from transformers import AutoModelForImageTextToText, Trainer, TrainingArguments
+    from transformers import (
+        AutoModelForImageTextToText,
+        PrinterCallback,
+        Trainer,
+        TrainingArguments,
+    )
 
     assert node.brain.ref is not None
     unpack(Path(node.brain.ref.file)).write(folder)
@@ -103,5 +108,6 @@ def plain_training(node: TrainVLM, folder: Path) -> Callable[[], object]:
     data = DataSet.named(node.data)
     samples = VLMSamples(data, data.episodes(), node.prompts)
     trainer = Trainer(model=model, args=arguments, train_dataset=samples, data_collator=collate)
+    trainer.remove_callback(PrinterCallback)  # it would print into the table
     train: Callable[[], object] = trainer.train
     return train
