@@ -91,6 +91,11 @@ class EpisodeStart:
     """The variables that were set, with their values."""
 
 
+def file_stem(node: str) -> str:
+    """Return the beginning of the names of a node's files: its id, with a dot for each `/`."""
+    return node.replace("/", ".")
+
+
 def _stable_number(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
 
@@ -106,7 +111,12 @@ class Host(ABC):
     @property
     @abstractmethod
     def node(self) -> str:
-        """The node's id in the workflow."""
+        """The node's id in the workflow; inside of a box a path, such as `eyes/seen`."""
+
+    @property
+    def file_stem(self) -> str:
+        """The beginning of the names of the node's files: its id, with a dot for each `/`."""
+        return file_stem(self.node)
 
     @property
     @abstractmethod

@@ -97,7 +97,7 @@ class Node:
         so that no two nodes write the same one.
 
         Args:
-            node: Its id in the workflow.
+            node: Its id in the workflow, with a dot for each `/`: see `Host.file_stem`.
             widgets: The values of its widgets, by name.
 
         Returns:

@@ -13,9 +13,10 @@ from minibrains.doctor.evidence import Buttons, Kind, press_probabilities
 from minibrains.engine.steps import UNSET
 from minibrains.errors import MinibrainsError, suggest
 from minibrains.graph.check import Edge, Graph
+from minibrains.graph.link import Link
 from minibrains.graph.region import Region
 from minibrains.graph.registry import Registry
-from minibrains.graph.workflow import Link, Workflow
+from minibrains.graph.workflow import Workflow
 from minibrains.hooks import Budget, Hook
 from minibrains.run.episode import EpisodeResult
 

@@ -25,7 +25,7 @@ from minibrains.engine.plan import (
 )
 from minibrains.graph.check import CheckedNode, Edge, Graph
 from minibrains.graph.error_policy import always_delivers, may_skip_runs
-from minibrains.graph.workflow import Link
+from minibrains.graph.link import Link
 from minibrains.node import Node, Register
 from minibrains.node_schema import Input
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from minibrains.graph.check import Graph
-from minibrains.graph.workflow import Link
+from minibrains.graph.link import Link
 
 TICK_SLOT = 0
 """The slot that holds the number of the current tick."""

@@ -12,7 +12,7 @@ from minibrains.annotations import ABSENT
 from minibrains.engine.execution_state import ExecutionState
 from minibrains.engine.plan import OutputPlan, RegionPlan, Step
 from minibrains.engine.steps import UNSET, StepFunction, make_step
-from minibrains.graph.workflow import Link
+from minibrains.graph.link import Link
 
 
 class RegionSteps:

@@ -10,7 +10,7 @@ from minibrains.engine.plan import Use
 from minibrains.engine.steps import UNSET, StepFunction
 from minibrains.engine.tick import begin_tick, end_tick, is_terminal
 from minibrains.errors import RunError
-from minibrains.graph.workflow import Link
+from minibrains.graph.link import Link
 
 _USES: Final[tuple[Use, ...]] = ("last", "last_or_none", "on")
 _TIMEOUT: Final = 100_000

@@ -20,8 +20,9 @@ from minibrains.errors import Fault, MinibrainsError, WorkflowError
 from minibrains.evaluation.protocol import Protocol, only_console
 from minibrains.evaluation.rules import Opponent, OtherPad, Rules
 from minibrains.games.catalog import read_json
+from minibrains.graph.link import Link
 from minibrains.graph.registry import Registry
-from minibrains.graph.workflow import Link, NodeEntry, Workflow
+from minibrains.graph.workflow import NodeEntry, Workflow
 from minibrains.run.spec import RunSpec
 from minibrains.values import parse_value
 

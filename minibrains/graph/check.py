@@ -13,10 +13,11 @@ from typing import Any, Final, Literal, TypeVar, get_origin
 from minibrains.brain_file import BrainHeader, hash_file, read_header, short
 from minibrains.errors import BrainError, Fault, FaultCode, WorkflowError, suggest
 from minibrains.graph.error_policy import gives_fallback
+from minibrains.graph.link import Link
 from minibrains.graph.region import Region, find_region
 from minibrains.graph.registry import Registry
 from minibrains.graph.run_files import file_faults
-from minibrains.graph.workflow import BrainPin, Link, NodeEntry, Workflow
+from minibrains.graph.workflow import BrainPin, NodeEntry, Workflow
 from minibrains.node import Node, Register
 from minibrains.node_options import EXECUTORS, Executor
 from minibrains.node_schema import Input, NodeSchema, Output
@@ -474,6 +475,14 @@ class _Checker:
                 suggest(link.socket, outputs) or f"Its outputs are: {', '.join(outputs) or 'none'}"
             )
             message = f"{link.node!r} has no output {link.socket!r}"
+            self._fault("unknown_output", message, name, socket, hint=hint)
+        elif link.node in self.workflow.boxes:
+            box = self.workflow.boxes[link.node]
+            hint = (
+                suggest(link.socket, box.outputs)
+                or f"Its outputs are: {', '.join(box.outputs) or 'none'}"
+            )
+            message = f"the box {link.node!r} has no output {link.socket!r}"
             self._fault("unknown_output", message, name, socket, hint=hint)
         elif link.node not in self.workflow.nodes and link.node not in self.unreadable:
             meant = suggest(link.node, self.workflow.nodes)

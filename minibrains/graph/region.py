@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from minibrains.errors import MinibrainsError, suggest
-from minibrains.graph.workflow import Link
+from minibrains.graph.link import Link
 from minibrains.sockets import SocketTypes
 
 if TYPE_CHECKING:

@@ -16,13 +16,17 @@ from typing import Any
 
 from minibrains.console import Console
 from minibrains.errors import Fault, MinibrainsError, suggest
-from minibrains.graph.workflow import NodeEntry, Workflow, parse_workflow
+from minibrains.graph.link import parse_link
+from minibrains.graph.workflow import NodeEntry, Workflow, parse_workflow, read_node
 from minibrains.node import Node
 from minibrains.software import hash_pack, remember_pack
 
 ENTRY_POINT = "minibrains.packs"
 """The entry-point group in which an installed package names its module of nodes: `myfight =
 "myfight.nodes"`."""
+
+_PROBE = "probe.probe"
+"""A value that is followed through migrations: a link, and a text."""
 
 
 class Registry(Mapping[str, type[Node]]):
@@ -115,29 +119,50 @@ class Registry(Mapping[str, type[Node]]):
         it is in breakpoints. A node that cannot be migrated stays as it is, and `faults` of the
         result says so.
         """
-        old = {name: entry for name, entry in workflow.nodes.items() if self._is_old(entry)}
-        if not old:
+        if not any(map(self.is_old, workflow.nodes.values())):
             return workflow
-        nodes = copy.deepcopy(dict(workflow.raw["nodes"]))
+        data = copy.deepcopy(workflow.to_json())
+        faults: list[Fault] = []
+        renamed = self._migrate_nodes(data["nodes"], "", faults)
+        for name in {box.subgraph for box in workflow.boxes.values()}:
+            subgraph = data["defs"][name]
+            before = copy.deepcopy(subgraph["nodes"])
+            inside = self._migrate_nodes(subgraph["nodes"], f"{name}/", faults)
+            _rename_ends(subgraph, before, self)
+            outputs = subgraph.get("outputs", {})
+            for output, link in outputs.items() if isinstance(outputs, dict) else ():
+                outputs[output] = _follow(link, inside)
+            for path, box in workflow.boxes.items():
+                if box.subgraph == name:
+                    renamed.update({f"{path}/{node}": names for node, names in inside.items()})
+        if isinstance(data.get("breakpoints"), dict):
+            conditions = data["breakpoints"].items()
+            data["breakpoints"] = {_follow(link, renamed): text for link, text in conditions}
+        migrated = parse_workflow(data, workflow.path)
+        return replace(migrated, faults=(*migrated.faults, *faults))
+
+    def _migrate_nodes(
+        self, nodes: dict[str, Any], where: str, faults: list[Fault]
+    ) -> dict[str, list[Mapping[str, str]]]:
+        """Migrate the nodes of a workflow, or of a subgraph, in place; return the new names of
+        their outputs.
+        """
         renamed: dict[str, list[Mapping[str, str]]] = {}
-        faults = []
-        for name, entry in old.items():
+        for name, raw in nodes.items():
+            entry = read_node(name, raw, [])
+            if entry is None or not self.is_old(entry):
+                continue
             cls = self._types[entry.type]
             steps = range(entry.version, cls.version)
             try:
-                nodes[name] = _migrate(nodes[name], entry, cls)
+                nodes[name] = _migrate(raw, entry, cls)
             except MinibrainsError as error:
-                faults.append(Fault(str(error), name, code="migration_failed"))
+                faults.append(Fault(str(error), where + name, code="migration_failed"))
             else:
                 renamed[name] = [cls.renamed_outputs.get(step, {}) for step in steps]
         for raw in nodes.values():
             _rename_links(raw, renamed)
-        changed = {**workflow.to_json(), "nodes": nodes}
-        if isinstance(changed.get("breakpoints"), dict):
-            conditions = changed["breakpoints"].items()
-            changed["breakpoints"] = {_follow(link, renamed): text for link, text in conditions}
-        migrated = parse_workflow(changed, workflow.path)
-        return replace(migrated, faults=(*migrated.faults, *faults))
+        return renamed
 
     def consoles(self, workflow: Workflow) -> list[NodeEntry]:
         """Return the entries of the consoles in a workflow."""
@@ -187,7 +212,8 @@ class Registry(Mapping[str, type[Node]]):
             return None  # it could not be migrated, which the workflow's faults say already
         return cls
 
-    def _is_old(self, entry: NodeEntry) -> bool:
+    def is_old(self, entry: NodeEntry) -> bool:
+        """Return whether a node has an older version than its class, and can be migrated."""
         cls = self._types.get(entry.type)
         return cls is not None and entry.version < cls.version
 
@@ -214,6 +240,46 @@ def _migrate(raw: dict[str, Any], entry: NodeEntry, cls: type[Node]) -> dict[str
 def _rename_keys(raw: dict[str, Any], part: str, names: Mapping[str, str]) -> None:
     if names and isinstance(raw.get(part), dict):
         raw[part] = {names.get(key, key): value for key, value in raw[part].items()}
+
+
+def _rename_ends(subgraph: dict[str, Any], before: Mapping[str, Any], registry: Registry) -> None:
+    """Let the inputs and widgets of a subgraph lead to where they are in its migrated nodes.
+
+    Args:
+        subgraph: The definition, whose nodes were migrated.
+        before: Its nodes as they were.
+        registry: The node types.
+    """
+    for part, key in (("inputs", "in"), ("widgets", "set")):
+        ends = subgraph.get(part)
+        if not isinstance(ends, dict):
+            continue
+        for name, texts in ends.items():
+            renamed = []
+            for text in texts if isinstance(texts, list) else [texts]:
+                renamed.append(_renamed_end(text, key, before, registry))
+            ends[name] = renamed if isinstance(texts, list) else renamed[0]
+
+
+def _renamed_end(text: Any, key: str, before: Mapping[str, Any], registry: Registry) -> Any:
+    """Return the input (`key` "in") or the widget ("set") that one of a node has become."""
+    link = parse_link(text)
+    if link is None or link.node not in before:
+        return text
+    raw = before[link.node]
+    entry = read_node(link.node, raw, [])
+    if entry is None or not registry.is_old(entry):
+        return text
+    inner = raw.get(key, {})
+    probe = {**raw, key: {**(inner if isinstance(inner, dict) else {}), link.socket: _PROBE}}
+    try:
+        migrated = _migrate(copy.deepcopy(probe), entry, registry[entry.type])
+    except MinibrainsError:
+        return text
+    for name, value in migrated.get(key, {}).items():
+        if value in (_PROBE, [_PROBE]):
+            return f"{link.node}.{name}"
+    return text
 
 
 def _rename_links(raw: Any, renamed: Mapping[str, Sequence[Mapping[str, str]]]) -> None:

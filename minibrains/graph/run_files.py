@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from minibrains.brain_file import short
 from minibrains.errors import Fault
 from minibrains.files import is_plain_name
+from minibrains.host import file_stem
 
 if TYPE_CHECKING:
     from minibrains.graph.check import CheckedNode
@@ -36,7 +37,7 @@ def file_faults(nodes: Mapping[str, CheckedNode]) -> Iterator[Fault]:
     for name, node in nodes.items():
         if node.widgets.keys() != node.cls.schema.widgets.keys():
             continue  # a widget is wrong, which is a fault already
-        for file in node.cls.run_files(name, node.widgets):
+        for file in node.cls.run_files(file_stem(name), node.widgets):
             if not is_plain_name(file):
                 message = "no file in the run folder can have this name"
                 yield Fault(message, name, found=short(file), code="invalid_file_name")

@@ -13,10 +13,10 @@ from dataclasses import fields
 from typing import Any
 
 from minibrains.graph.breakpoint import CONDITION
+from minibrains.graph.link import LINK, NODE_ID
+from minibrains.graph.subgraphs import SOCKET_NAME, SUBGRAPH_NAME, SUBGRAPH_TYPE
 from minibrains.graph.workflow import (
     FORMAT,
-    LINK,
-    NODE_ID,
     RATE,
     SHA256,
     Mode,
@@ -31,6 +31,12 @@ from minibrains.widgets import Widget
 
 _LINK = {"$ref": "#/$defs/link"}
 _NULL = {"type": "null"}
+_LINKS = {"anyOf": [_LINK, {"type": "array", "items": _LINK}]}
+_ENTRY = {
+    "if": {"properties": {"type": {"pattern": "^defs/"}}, "required": ["type"]},
+    "then": {"$ref": "#/$defs/box"},
+    "else": {"$ref": "#/$defs/node"},
+}
 
 
 def workflow_schema(registry: Mapping[str, type[Node]]) -> dict[str, Any]:
@@ -60,6 +66,8 @@ def workflow_schema(registry: Mapping[str, type[Node]]) -> dict[str, Any]:
                 **_object({"type": {"enum": known}, **_node_keys()}, required=("type",)),
                 "allOf": by_type,
             },
+            "box": _object(_box_keys(), required=("type",)),
+            "subgraph": _object(_subgraph_keys(), required=("nodes",)),
             **type_schemas,
         },
     }
@@ -82,11 +90,10 @@ def _type_schema(cls: type[Node]) -> dict[str, Any]:
         widgets[name] = widget_schema(widget)
         if widget.required:
             required.append(name)
-    links = {"anyOf": [_LINK, {"type": "array", "items": _LINK}]}
     return {
         "properties": {
             "set": _object(widgets, required),
-            "in": _object(dict.fromkeys(cls.schema.inputs, links)),
+            "in": _object(dict.fromkeys(cls.schema.inputs, _LINKS)),
         },
         "required": ["set"] if required else [],
     }
@@ -104,7 +111,7 @@ def _file_keys() -> dict[str, Any]:
             "type": "object",
             "minProperties": 1,
             "propertyNames": _matching(NODE_ID),
-            "additionalProperties": {"$ref": "#/$defs/node"},
+            "additionalProperties": _ENTRY,
         },
         "run": _object(run),
         "layout": {"type": "object"},
@@ -114,7 +121,44 @@ def _file_keys() -> dict[str, Any]:
             "propertyNames": _matching(LINK),
             "additionalProperties": _matching(CONDITION),
         },
-        "defs": {"type": "object", "maxProperties": 0},
+        "defs": {
+            "type": "object",
+            "propertyNames": _matching(SUBGRAPH_NAME),
+            "additionalProperties": {"$ref": "#/$defs/subgraph"},
+        },
+        "extra": {},
+    }
+
+
+def _box_keys() -> dict[str, Any]:
+    node = _node_keys()
+    return {
+        "type": _matching(SUBGRAPH_TYPE),
+        "title": node["title"],
+        "set": {"type": "object"},
+        "in": {"type": "object", "additionalProperties": _LINKS},
+        "brains": {"type": "object", "additionalProperties": node["brain"]},
+        "when": node["when"],
+        "mode": node["mode"],
+    }
+
+
+def _subgraph_keys() -> dict[str, Any]:
+    keys = _file_keys()
+    text = {"type": "string"}
+    named = {"type": "object", "propertyNames": _matching(SOCKET_NAME)}
+    return {
+        "title": text,
+        "description": text,
+        "version": _whole(1, 2**31 - 1),
+        "nodes": {**keys["nodes"], "propertyNames": _matching(SUBGRAPH_NAME)},
+        "inputs": {**named, "additionalProperties": _LINKS},
+        "outputs": {**named, "additionalProperties": _LINK},
+        "widgets": {**named, "additionalProperties": _LINK},
+        "brains": {**named, "additionalProperties": text},
+        "layout": keys["layout"],
+        "groups": keys["groups"],
+        "part": text,
         "extra": {},
     }
 

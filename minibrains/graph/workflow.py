@@ -5,6 +5,7 @@ The editor and the command line read the same file.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import re
@@ -16,6 +17,8 @@ from typing import Any, Final, Literal, get_args
 from minibrains.errors import Fault, FaultCode, WorkflowError, suggest
 from minibrains.files import write_atomic
 from minibrains.graph.breakpoint import Breakpoint, read_breakpoints
+from minibrains.graph.link import NODE_ID, Link, parse_link
+from minibrains.graph.subgraphs import Box, expand, read_subgraphs
 from minibrains.node_options import Executor
 from minibrains.values import parse_json
 
@@ -26,9 +29,7 @@ SIZE_LIMIT: Final = 64 * 2**20
 FORMAT_MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
 """Version n -> a function that takes a whole file of version n and returns it in version n + 1."""
 
-NODE_ID = re.compile(r"[a-z0-9_]+")
 NODE_TYPE = re.compile(r"((?:[A-Za-z_][A-Za-z0-9_]*\.)?[A-Za-z_][A-Za-z0-9_]*)@([1-9][0-9]{0,5})")
-LINK = re.compile(r"([a-z0-9_]+)\.([A-Za-z_][A-Za-z0-9_]*)")
 RATE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?hz")
 SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -37,17 +38,6 @@ OnError = Literal["stop", "hold", "fallback"]
 Busy = Literal["hold", "continue"]
 RunClock = Literal["fast", "realtime"]
 """fast: as fast as possible; realtime: at the console's own frame rate."""
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """The source of a link: an output of a node."""
-
-    node: str
-    socket: str
-
-    def __str__(self) -> str:
-        return f"{self.node}.{self.socket}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +107,8 @@ class Workflow:
     and saved again."""
     breakpoints: tuple[Breakpoint, ...] = ()
     """A condition that pauses a run that is watched. It changes nothing of what is played."""
+    boxes: Mapping[str, Box] = field(default_factory=dict)
+    """The boxes of the file by path. Their nodes are among `nodes`."""
 
     @property
     def name(self) -> str:
@@ -156,11 +148,46 @@ class Workflow:
         return replace(self, run=settings, raw={**self.raw, "run": run})
 
     def with_node(self, name: str, entry: Mapping[str, Any]) -> Workflow:
-        """Return this workflow with one node added or replaced, given as an entry of the file."""
+        """Return this workflow with one node added or replaced, given as an entry of the file.
+
+        An entry for a node of a box, given by its path, replaces it in this box alone.
+        """
         nodes = self.raw.get("nodes")
         if not isinstance(nodes, dict):
             nodes = {}
         return parse_workflow({**self.to_json(), "nodes": {**nodes, name: entry}}, self.path)
+
+    def with_brains(self, brains: Mapping[str, BrainPin]) -> Workflow:
+        """Return this workflow with other brains, also inside of its boxes.
+
+        Args:
+            brains: The new brain for each file; other files stay.
+        """
+
+        def changed(brain: Any) -> Any:
+            pin = _read_brain(brain, _ignore)
+            if pin is None or pin.file not in brains:
+                return brain
+            return asdict(brains[pin.file])
+
+        def change(nodes: Any) -> None:
+            for entry in nodes.values():
+                if "brain" in entry:
+                    entry["brain"] = changed(entry["brain"])
+                for name, brain in entry.get("brains", {}).items():
+                    entry["brains"][name] = changed(brain)
+
+        data = copy.deepcopy(self.to_json())
+        change(data["nodes"])
+        for name in {box.subgraph for box in self.boxes.values()}:
+            change(data["defs"][name]["nodes"])
+        return parse_workflow(data, self.path)
+
+    def nodes_of(self, name: str) -> tuple[str, ...]:
+        """Return the nodes that an id stands for: itself, or those of a box."""
+        if name in self.boxes:
+            return self.boxes[name].nodes
+        return (name,)
 
 
 def dump_json(value: Any) -> str:
@@ -209,6 +236,8 @@ def parse_workflow(data: Any, path: Path | None = None) -> Workflow:
             Fault('"nodes" is not an object with at least one node', code="invalid_workflow")
         )
         nodes = {}
+    subgraphs = read_subgraphs(data.get("defs", {}), faults)
+    nodes, boxes = expand(nodes, subgraphs, faults)
     entries: dict[str, NodeEntry] = {}
     for name in nodes:
         entry = read_node(name, nodes[name], faults)
@@ -218,15 +247,18 @@ def parse_workflow(data: Any, path: Path | None = None) -> Workflow:
         if key not in _KEYS:
             hint = 'Data of your own belongs under "extra"'
             faults.append(Fault(f"the key {key!r} is not known", hint=hint, code="unknown_key"))
-    if data.get("defs"):
-        faults.append(Fault('subgraphs ("defs") are not supported yet', code="not_applicable"))
     title = data.get("title", "")
     if not isinstance(title, str):
         faults.append(Fault('"title" is not a text', found=repr(title), code="invalid_value"))
         title = ""
     run = _read_run(data.get("run", {}), faults)
-    breakpoints = read_breakpoints(data.get("breakpoints", {}), faults)
-    return Workflow(entries, title, run, path, tuple(faults), data, breakpoints)
+    breakpoints = []
+    for breakpoint in read_breakpoints(data.get("breakpoints", {}), faults):
+        if breakpoint.node in boxes and breakpoint.socket in boxes[breakpoint.node].outputs:
+            output = boxes[breakpoint.node].outputs[breakpoint.socket]
+            breakpoint = replace(breakpoint, node=output.node, socket=output.socket)
+        breakpoints.append(breakpoint)
+    return Workflow(entries, title, run, path, tuple(faults), data, tuple(breakpoints), boxes)
 
 
 def _in_our_format(data: Any, where: str) -> Any:
@@ -439,10 +471,8 @@ def _read_background_keys(
 
 
 def _read_link(key: str, text: Any, wrong: Callable[..., None]) -> Link | None:
-    match = None
-    if isinstance(text, str):
-        match = LINK.fullmatch(text)
-    if match is None:
+    link = parse_link(text)
+    if link is None:
         wrong(
             "the link cannot be read",
             "bad_linked_input",
@@ -450,8 +480,7 @@ def _read_link(key: str, text: Any, wrong: Callable[..., None]) -> Link | None:
             expected='"node.output"',
             found=repr(text),
         )
-        return None
-    return Link(match[1], match[2])
+    return link
 
 
 def _read_links(inputs: Any, wrong: Callable[..., None]) -> dict[str, tuple[Link, ...]]:
@@ -469,6 +498,10 @@ def _read_links(inputs: Any, wrong: Callable[..., None]) -> dict[str, tuple[Link
                 links.append(link)
         result[socket] = tuple(links)
     return result
+
+
+def _ignore(*_: Any, **__: Any) -> None:
+    """Take a fault that is reported elsewhere."""
 
 
 def _read_brain(brain: Any, wrong: Callable[..., None]) -> BrainPin | None:

@@ -11,7 +11,7 @@ from minibrains.engine.compile import compile_graph
 from minibrains.engine.plan import Plan
 from minibrains.graph.check import Graph
 from minibrains.graph.registry import Registry
-from minibrains.graph.workflow import Workflow
+from minibrains.graph.workflow import Workflow, parse_workflow
 from minibrains.run.replay import decimation_at, recorded_spec, verify_brains
 from minibrains.run.spec import RunSpec
 from minibrains.tape import snapshot
@@ -118,8 +118,8 @@ def _content(recorded: Mapping[str, Any]) -> dict[str, Any]:
     were found.
     """
     nodes: dict[str, Any] = {}
-    for name, entry in recorded["workflow"]["nodes"].items():
-        nodes[name] = dict(entry)
+    for name, entry in parse_workflow(recorded["workflow"]).nodes.items():
+        nodes[name] = dict(entry.raw)
         if name in recorded["brains"]:
             nodes[name]["brain"] = recorded["brains"][name]["sha256"]
     return nodes

@@ -117,18 +117,24 @@ class RunSpec:
                     "cannot be read", expected="NODE.WIDGET", found=target, code="invalid_argument"
                 )
                 raise WorkflowError([fault], "the change of settings")
+            if node in workflow.boxes and widget in workflow.boxes[node].widgets:
+                shown = workflow.boxes[node].widgets[widget]
+                node, widget = shown.node, shown.socket
             entry = _entry(workflow, node, "the change of settings")
             workflow = workflow.with_node(
                 node, {**entry, "set": {**workflow.nodes[node].set, widget: value}}
             )
         for node, file in self.brain_files(workflow).items():
+            if node in workflow.boxes and len(workflow.boxes[node].brains) == 1:
+                (node,) = workflow.boxes[node].brains.values()
             workflow = workflow.with_node(
                 node, {**_entry(workflow, node, "the choice of brains"), "brain": str(file)}
             )
-        for node in self.mute:
-            workflow = workflow.with_node(
-                node, {**_entry(workflow, node, "the list of muted nodes"), "mode": "mute"}
-            )
+        for name in self.mute:
+            for node in workflow.nodes_of(name):
+                workflow = workflow.with_node(
+                    node, {**_entry(workflow, node, "the list of muted nodes"), "mode": "mute"}
+                )
         given: dict[str, Any] = {}
         for name in ("episodes", "ticks", "seed", "clock"):
             value = getattr(self, name)
@@ -152,7 +158,10 @@ class RunSpec:
         """
         graph = check(workflow, registry, self.brain_finder(workflow))
         if self.train is not None:
-            graph = graph.with_region(self.train, self.reward)
+            train: list[str] = []
+            for name in self.train:
+                train.extend(workflow.nodes_of(name))
+            graph = graph.with_region(train, self.reward)
         return graph
 
     def brain_finder(self, workflow: Workflow) -> FindBrain:
@@ -204,6 +213,12 @@ class RunSpec:
 
 
 def _entry(workflow: Workflow, node: str, where: str) -> Mapping[str, Any]:
+    if node in workflow.boxes:
+        box = workflow.boxes[node]
+        shown = ", ".join(box.widgets) or "none"
+        hint = f"Name one of the nodes inside: {', '.join(box.nodes)}. Widgets shown: {shown}"
+        fault = Fault(f"{node!r} is a box, which has no such part", hint=hint, code="unknown_node")
+        raise WorkflowError([fault], where)
     if node not in workflow.nodes:
         fault = Fault(
             f"there is no node {node!r}", hint=suggest(node, workflow.nodes), code="unknown_node"

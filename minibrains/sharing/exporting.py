@@ -15,7 +15,7 @@ from minibrains.games.catalog import find_game
 from minibrains.graph.catalog import with_hash
 from minibrains.graph.check import FindBrain, Graph
 from minibrains.graph.registry import ENTRY_POINT
-from minibrains.graph.workflow import Workflow, dump_json, parse_workflow
+from minibrains.graph.workflow import BrainPin, Workflow, dump_json, parse_workflow
 from minibrains.sharing.archive import (
     BRAINS,
     LICENSES,
@@ -119,14 +119,14 @@ def export_workflow(
 
 def _pin(workflow: Workflow, find_brain: FindBrain, brains: Brains) -> Workflow:
     """Return the workflow with the name and SHA-256 of each brain, also of muted nodes."""
-    for node, entry in workflow.nodes.items():
+    pins: dict[str, BrainPin] = {}
+    for entry in workflow.nodes.values():
         if entry.brain is None:
             continue
         path = find_brain(entry.brain)
         name = brains.add(entry.brain.file, path)
-        pin = {"file": name, "sha256": brains.hashes[name]}
-        workflow = workflow.with_node(node, {**entry.raw, "brain": pin})
-    return workflow
+        pins[entry.brain.file] = BrainPin(name, brains.hashes[name])
+    return workflow.with_brains(pins)
 
 
 def _is_png(picture: Path) -> bool:

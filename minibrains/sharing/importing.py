@@ -18,7 +18,7 @@ from minibrains.file_lock import locked
 from minibrains.files import bundled_dir, find_inside, rename
 from minibrains.games.catalog import find_game
 from minibrains.graph.catalog import with_hash
-from minibrains.graph.workflow import Workflow, dump_json, parse_workflow
+from minibrains.graph.workflow import BrainPin, Workflow, dump_json, parse_workflow
 from minibrains.sharing.archive import (
     BRAINS,
     PICTURE,
@@ -217,11 +217,12 @@ def _is_free(target: Path, folder: Path) -> bool:
 
 def _renamed(workflow: Workflow, brains: Mapping[str, str]) -> Workflow:
     """Return the workflow with other names for its brains."""
-    for node, entry in workflow.nodes.items():
+    pins: dict[str, BrainPin] = {}
+    for entry in workflow.nodes.values():
         if entry.brain is not None:
-            pin = {"file": brains[entry.brain.file], "sha256": entry.brain.sha256}
-            workflow = workflow.with_node(node, {**entry.raw, "brain": pin})
-    return workflow
+            name = brains[entry.brain.file]
+            pins[entry.brain.file] = BrainPin(name, entry.brain.sha256)
+    return workflow.with_brains(pins)
 
 
 def _remarks(workflow: Workflow, lock: Lock, types: Collection[str]) -> Iterator[str]:

@@ -13,7 +13,8 @@ from gymnasium import spaces
 from minibrains.engine.stepper import Stepper
 from minibrains.errors import MinibrainsError
 from minibrains.graph.check import resolve_sizes
-from minibrains.graph.workflow import Link, Workflow
+from minibrains.graph.link import Link
+from minibrains.graph.workflow import Workflow
 from minibrains.run.episode import episode_row
 from minibrains.run.memory import freeze_heap
 from minibrains.run.run import Run

@@ -16,7 +16,8 @@ from minibrains.engine.compile import compile_graph
 from minibrains.engine.instantiate import instantiate_nodes
 from minibrains.errors import MinibrainsError
 from minibrains.graph.check import Graph, resolve_sizes
-from minibrains.graph.workflow import Link, Workflow
+from minibrains.graph.link import Link
+from minibrains.graph.workflow import Workflow
 from minibrains.run.spec import RunSpec
 from minibrains.tensor_sockets import join_state, split_state
 from minibrains.torch_node import TorchNode

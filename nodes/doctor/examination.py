@@ -22,8 +22,8 @@ from minibrains.doctor.watch import Sampler, Watch, find_logits, find_sampler, k
 from minibrains.errors import MinibrainsError
 from minibrains.graph.check import Graph
 from minibrains.graph.encoding import compare_encodings, find_encoding
+from minibrains.graph.link import Link
 from minibrains.graph.registry import Registry
-from minibrains.graph.workflow import Link
 from minibrains.run.run import Run
 from minibrains.run.spec import RunSpec
 from nodes.actions.sink import ActionTable, EmulatorSink

@@ -67,8 +67,8 @@ class DecisionLog(
 
     def open(self, host: Host) -> None:
         self._host = host
-        self._pictures = host.dir / host.node
-        self._path = host.dir / f"{host.node}.jsonl"
+        self._pictures = host.dir / host.file_stem
+        self._path = host.dir / f"{host.file_stem}.jsonl"
         self._written: dict[bytes, str] = {}
         self._waiting: SimpleQueue[_Decision | None] = SimpleQueue()
         self._room = threading.Semaphore(_AHEAD)

@@ -108,7 +108,7 @@ class Preview(Node, category="recording", version=2, migrations={1: _linked_as_v
         return (f"{node}.png",)
 
     def open(self, host: Host) -> None:
-        self._path = host.dir / f"{host.node}.png"
+        self._path = host.dir / f"{host.file_stem}.png"
 
     def reset(self, episode: Episode) -> None:
         self.newest: Any = None
@@ -141,7 +141,7 @@ class Log(Node, category="recording"):
 
     def open(self, host: Host) -> None:
         self._host = host
-        self._file = LineFile(host.dir / f"{host.node}.jsonl")
+        self._file = LineFile(host.dir / f"{host.file_stem}.jsonl")
 
     def reset(self, episode: Episode) -> None:
         self.episode = episode.index

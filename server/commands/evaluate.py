@@ -32,8 +32,9 @@ from minibrains.evaluation.rules import Baseline, Rules
 from minibrains.files import write_atomic
 from minibrains.games.catalog import Game
 from minibrains.games.splits import HELD_BACK, Splits
+from minibrains.graph.link import NODE_ID
 from minibrains.graph.registry import Registry
-from minibrains.graph.workflow import NODE_ID, Workflow
+from minibrains.graph.workflow import Workflow
 from minibrains.run.spec import RunSpec
 from server.cli import DONE, FAILED, STOPPED
 from server.commands.play_games import play_games, say_stopped

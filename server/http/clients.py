@@ -341,7 +341,7 @@ class Clients:
 
     def _hold(self, client: Client, type_: str, data: dict[str, Any]) -> None:
         run, node = self._run(data["prompt_id"]), str(data["node"])
-        if run is None or run.over or node not in run.data["nodes"]:
+        if run is None or run.over or node not in run.workflow.nodes:
             return
         if type_ == "take":
             self._inputs.claim(client, run, node)

@@ -9,7 +9,10 @@ from itertools import count, islice
 from pathlib import Path
 from typing import Any, Final
 
+from minibrains.errors import MinibrainsError
 from minibrains.files import write_atomic
+from minibrains.graph.workflow import parse_workflow
+from minibrains.host import file_stem
 from minibrains.tape.recording import FILE as TAPE
 from server.http.folders import DataFolders, files_below
 from server.http.worker_protocol import SERVER_GONE
@@ -105,7 +108,7 @@ class History:
             _read(path / "summary.json"),
             _read(path / "workflow.json"),
         )
-        nodes = list(workflow.get("nodes", {}))
+        nodes = _nodes_of(workflow)
         meta: dict[str, Any] = {}
         for node in nodes:
             meta[node] = {
@@ -142,15 +145,24 @@ class History:
         return {"folder": path.name, "files": files}
 
 
+def _nodes_of(workflow: dict[str, Any]) -> list[str]:
+    """Return the nodes of a run's workflow, with those inside of boxes; none if it is lost."""
+    try:
+        return list(parse_workflow(workflow).nodes)
+    except MinibrainsError:
+        return []
+
+
 def picture_outputs(path: Path, nodes: Collection[str]) -> dict[str, Any]:
-    """Return the nodes that left a picture, `<node>.png` in the run folder, and the entries of
-    these pictures in ComfyUI's form.
+    """Return the nodes that left a picture in the run folder, and the entries of these pictures in
+    ComfyUI's form.
     """
     outputs: dict[str, Any] = {}
+    by_stem = {file_stem(node): node for node in nodes}
     for file in sorted(path.glob("*.png")):
-        if file.stem in nodes:
+        if file.stem in by_stem:
             image = {"filename": file.name, "subfolder": path.name, "type": "output"}
-            outputs[file.stem] = {"images": [image]}
+            outputs[by_stem[file.stem]] = {"images": [image]}
     return outputs
 
 

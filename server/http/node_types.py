@@ -125,6 +125,7 @@ class NodeTypes:
 
     def _describe_draft(self, draft: Draft) -> dict[str, Any]:
         links = _describe_linking(linking(draft, self.registry.values()))
+        _add_boxes(links, draft.workflow)
         try:
             _prepare(draft)
         except MinibrainsError as error:
@@ -167,6 +168,18 @@ def _describe_linking(links: Linking) -> dict[str, Any]:
         "fits": links.fits,
         "before": links.before,
     }
+
+
+def _add_boxes(links: dict[str, Any], workflow: Workflow) -> None:
+    """Add the sockets of boxes, which have the types of those that they lead to."""
+    for path, box in workflow.boxes.items():
+        for name, output in box.outputs.items():
+            if str(output) in links["outputs"]:
+                links["outputs"][f"{path}.{name}"] = links["outputs"][str(output)]
+        for name, ends in box.inputs.items():
+            types = [links["inputs"][str(end)] for end in ends if str(end) in links["inputs"]]
+            if types:
+                links["inputs"][f"{path}.{name}"] = types[0]
 
 
 def _by_socket(types: Mapping[SocketKey, str]) -> dict[str, str]:

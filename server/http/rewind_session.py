@@ -9,6 +9,7 @@ from typing import Any
 from minibrains.errors import MinibrainsError, as_error, faults_of, sentence
 from minibrains.graph.breakpoint import Breakpoint
 from minibrains.graph.registry import Registry
+from minibrains.graph.workflow import parse_workflow
 from minibrains.process.messages import encode
 from minibrains.run.breakpoints import Breakpoints
 from minibrains.run.rewind import Rewind
@@ -38,7 +39,7 @@ class RewindSession(Session):
         request = self._request
         try:
             events = self._events_of(request.tape)
-            added = events[0].value["workflow"]["nodes"].keys() - request.nodes
+            added = parse_workflow(events[0].value["workflow"]).nodes.keys() - request.nodes
             with Rewind(events, self._registry, request.models, added) as rewind:
                 self._play(rewind)
         except Exception as error:

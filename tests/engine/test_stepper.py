@@ -14,7 +14,7 @@ from minibrains.engine.engine import Engine
 from minibrains.engine.plan import Clock, Plan
 from minibrains.engine.stepper import Stepper
 from minibrains.graph.check import Edge
-from minibrains.graph.workflow import Link
+from minibrains.graph.link import Link
 from tests.engine.test_oracle import FAMILY, workflows
 from tests.support.engine_fixtures import (
     Call,

@@ -33,12 +33,12 @@ from minibrains.errors import Fault, WorkflowError
 from minibrains.files import bundled_dir
 from minibrains.graph.catalog import brain_finder, node_types
 from minibrains.graph.check import Graph, check
+from minibrains.graph.link import Link
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import (
     FORMAT,
     FORMAT_MIGRATIONS,
     BrainPin,
-    Link,
     Workflow,
     dump_json,
     load_workflow,

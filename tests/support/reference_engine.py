@@ -14,7 +14,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from minibrains import ABSENT, Episode, Node, Register, Sample
-from minibrains.graph.workflow import Link, NodeEntry, Workflow
+from minibrains.graph.link import Link
+from minibrains.graph.workflow import NodeEntry, Workflow
 from minibrains.node_schema import Input
 
 _FAILED = object()

@@ -19,6 +19,7 @@ import { makeCommands } from "./ui/actions";
 import { BesideView } from "./ui/beside_view";
 import { budgetBar } from "./ui/budget_bar";
 import { openCommands } from "./ui/command_palette";
+import { showCrumbs } from "./ui/crumbs";
 import { button, h, icon } from "./ui/dom";
 import { watchDrops } from "./ui/drops";
 import { openGallery } from "./ui/gallery";
@@ -54,6 +55,10 @@ async function start(): Promise<void> {
     menu: (target, at, client) => contextMenu(editor, commands, target, at, client),
     part: (id, part, client) => editPart(editor, brains, id, part, client),
     open: (id) => {
+      if (editor.isBox(id)) {
+        editor.enter(id);
+        return;
+      }
       editor.board.select([id]);
       inspector.focus("Title");
     },
@@ -114,6 +119,7 @@ async function start(): Promise<void> {
   new BesideView(element("beside"), session);
   watchDrops(stage, editor, files);
   showFaults(editor);
+  showCrumbs(element("crumbs"), editor);
   showEmptyHint(editor, gallery);
 
   const loadBrains = async () => {
@@ -152,9 +158,7 @@ function showFaults(editor: Editor): void {
     if (!first) return;
     const more = faults.length > 1 ? ` (${count(faults.length, "thing")} to fix)` : "";
     const go = () => {
-      if (!first.node || !editor.entry(first.node)) return;
-      editor.board.select([first.node]);
-      editor.board.fit([first.node]);
+      if (first.node && editor.goTo(first.node)) editor.board.fit([first.node]);
     };
     container.append(
       h(

@@ -13,7 +13,7 @@ import { readTheme } from "../canvas/theme";
 import type { WireValue } from "../canvas/wire_value";
 import { shareDone } from "../live/progress";
 import { areNotable, savingsText } from "../live/savings";
-import type { Catalog } from "../model/catalog";
+import { BOX, type Catalog } from "../model/catalog";
 import { same } from "../model/json";
 import type { Box, Link, Point, Workflow } from "../model/workflow";
 import {
@@ -158,6 +158,7 @@ export class Board {
       const isSame =
         before &&
         node.entry === entry &&
+        node.nodeType === catalog.find(entry.type) &&
         node.givenWidth === position?.width &&
         same(node.style, style) &&
         same(used.get(name), usedBefore.get(name));
@@ -324,7 +325,7 @@ export class Board {
     const { entry, nodeType } = node;
     const run = this.#annotations.run.get(node.name);
     const title = nameOf(node.name, entry);
-    const type = typeName(entry.type);
+    const type = nodeType?.category === BOX ? BOX : typeName(entry.type);
     const dragged = this.#canvas.linkConnector.isConnecting ? draggedLinkOf(this.#canvas) : null;
     return {
       title,

@@ -13,7 +13,7 @@ import {
   pictureBox,
   type WireValue,
 } from "../canvas/wire_value";
-import { labelOf } from "../model/catalog";
+import { BOX, labelOf } from "../model/catalog";
 import { type Box, type Link, modeOf, type Point } from "../model/workflow";
 import type { DraggedLink, MenuTarget } from "./events";
 import type { BoardContext, BoardGroup, BoardNode } from "./node";
@@ -124,6 +124,7 @@ export class BoardCanvas extends LGraphCanvas {
     return [...this.#wireStarts.values()].flatMap(({ node, socket, at, width }) => {
       const { nodeType, parts } = node;
       if (parts.screen || !nodeType || shownOutput(nodeType) !== socket) return [];
+      if (nodeType.category === BOX) return []; // the server knows only nodes
       const box = pictureBox(at, width);
       return box ? [{ id: node.name, box }] : [];
     });

@@ -4,6 +4,7 @@ import { api, type Fault, faultText, RequestError } from "../api";
 import { Board } from "../board/board";
 import type { BoardEvents, DraggedLink, MenuTarget } from "../board/events";
 import { boxesOf, MIN_WIDTH } from "../canvas/shape";
+import { boxTypes } from "../model/box_types";
 import { type Catalog, inputOf, isReroute } from "../model/catalog";
 import { copyNodes, findFreePosition, parseClipboard, pasteNodes } from "../model/clipboard";
 import {
@@ -15,6 +16,7 @@ import {
 } from "../model/compatibility";
 import * as edits from "../model/edits";
 import { isObject, type Json, own, same, withKey } from "../model/json";
+import * as subgraphs from "../model/subgraphs";
 import { type DraggedEnd, suggest } from "../model/suggest";
 import type {
   Box,
@@ -27,6 +29,7 @@ import type {
   NodeStyle,
   Point,
   SocketRef,
+  Subgraph,
   Workflow,
 } from "../model/workflow";
 import {
@@ -36,6 +39,7 @@ import {
   EMPTY,
   groupsOf,
   links,
+  localId,
   modeOf,
   nameOf,
   readGroup,
@@ -62,7 +66,7 @@ export interface EditorCallbacks {
   drawn(): void;
 }
 
-type Topic = "document" | "selection" | "faults" | "linking";
+type Topic = "document" | "selection" | "faults" | "linking" | "path";
 
 export class Editor {
   readonly document = new OpenDocument();
@@ -75,6 +79,10 @@ export class Editor {
   #checkCount = 0;
   #checked: Workflow | null = null;
   #clipboard = "";
+  /** The path of the box whose inside is shown; "": none. */
+  #path = "";
+  #inside: { readonly whole: Workflow; readonly workflow: Workflow } | null = null;
+  #loadCount = 0;
 
   constructor(
     canvas: HTMLCanvasElement,
@@ -96,9 +104,11 @@ export class Editor {
     };
     this.board = new Board(canvas, catalog, events);
     this.board.listenForPartClicks();
-    this.document.onChange((workflow) => {
-      this.board.show(workflow);
-      this.board.annotate({ breakpoints: breakpointsOf(workflow) });
+    this.document.onChange((whole) => {
+      this.catalog.setBoxTypes(boxTypes(whole.defs));
+      this.#findPath(whole);
+      this.board.show(this.workflow);
+      this.board.annotate({ breakpoints: breakpointsOf(whole) });
       this.#emit("document");
       clearTimeout(this.#checkTimer);
       this.#checkTimer = setTimeout(() => void this.check(), CHECK_MS);
@@ -113,12 +123,179 @@ export class Editor {
     for (const listener of this.#listeners.get(topic) ?? []) listener();
   }
 
+  /** The workflow that is shown: the open one, or the inside of one of its boxes. */
   get workflow(): Workflow {
-    return this.document.workflow;
+    const whole = this.document.workflow;
+    if (this.#path === "") return whole;
+    if (this.#inside?.whole !== whole)
+      this.#inside = { whole, workflow: subgraphs.insideOf(whole, this.#path) ?? whole };
+    return this.#inside.workflow;
   }
 
+  /** The selected nodes, without those that stand for the border of a box. */
   get selection(): readonly string[] {
-    return this.board.selection;
+    return this.board.selection.filter((id) => !subgraphs.isBorder(id));
+  }
+
+  /** Show what is still there of the path of boxes; another workflow is shown from outside. */
+  #findPath(whole: Workflow): void {
+    const before = this.#path;
+    if (this.document.loadCount !== this.#loadCount) this.#path = "";
+    this.#loadCount = this.document.loadCount;
+    while (this.#path && subgraphs.subgraphAt(whole, this.#path) === null)
+      this.#path = this.#path.split("/").slice(0, -1).join("/");
+    this.#inside = null;
+    if (this.#path !== before) queueMicrotask(() => this.#emit("path"));
+  }
+
+  /** Change the workflow that is shown; returns the whole one. */
+  #commit(
+    next: Workflow,
+    gesture: string | null = null,
+    renamed: readonly [string, string] | null = null,
+  ): Workflow {
+    const whole = this.#path
+      ? subgraphs.withInside(this.document.workflow, this.#path, next, renamed)
+      : next;
+    const used = subgraphs.withoutUnused(whole);
+    this.document.commit(used, gesture);
+    return used;
+  }
+
+  // boxes
+
+  /** The path of the box whose inside is shown; "": none. */
+  get path(): string {
+    return this.#path;
+  }
+
+  /** Show the inside of a box; with "", the workflow that all boxes are in. */
+  enter(path: string): void {
+    if (path === this.#path) return;
+    const from = this.#path;
+    this.#path = path;
+    this.#findPath(this.document.workflow);
+    this.board.select([]);
+    this.board.show(this.workflow);
+    this.setFaults(this.faults);
+    this.board.showOpened();
+    const box = from.startsWith(path && `${path}/`) ? from : "";
+    const below = box.slice(path ? path.length + 1 : 0).split("/")[0]!;
+    const shown = path ? `${path}/${below}` : below;
+    if (this.entry(shown)) this.board.select([shown]);
+    this.#emit("path");
+    this.#emit("selection");
+  }
+
+  /** Show what is around the box whose inside is shown. */
+  leave(): void {
+    this.enter(this.#path.split("/").slice(0, -1).join("/"));
+  }
+
+  /** Select a node, wherever it is, and show it. */
+  goTo(id: string): boolean {
+    if (!subgraphs.entryAt(this.document.workflow, id)) return false;
+    this.enter(id.split("/").slice(0, -1).join("/"));
+    this.board.select([id]);
+    this.board.reveal(id);
+    return true;
+  }
+
+  /** Return the node that is shown and is, or contains, the node of a path; null if none does. */
+  shownFor(id: string): string | null {
+    const prefix = this.#path && `${this.#path}/`;
+    if (!id.startsWith(prefix)) return null;
+    return prefix + id.slice(prefix.length).split("/")[0]!;
+  }
+
+  /** The displayed name of the box at a path: its title, or that of its subgraph, or its id. */
+  titleAt(path: string): string {
+    const whole = this.document.workflow;
+    const name = subgraphs.subgraphAt(whole, path);
+    const entry = subgraphs.entryAt(whole, path);
+    return entry?.title || (name && whole.defs?.[name]?.title) || localId(path);
+  }
+
+  /** Return the number of boxes of a subgraph in the whole workflow, counting those inside of others once. */
+  boxesOf(name: string): number {
+    const { nodes, defs } = this.document.workflow;
+    const scopes = [nodes, ...Object.values(defs ?? {}).map((subgraph) => subgraph.nodes)];
+    const all = scopes.flatMap((scope) => Object.values(scope));
+    return all.filter(({ type }) => subgraphs.subgraphName(type) === name).length;
+  }
+
+  isBox(id: string | undefined): boolean {
+    const entry = id === undefined ? undefined : this.entry(id);
+    return subgraphs.subgraphOf(this.workflow, entry) !== undefined;
+  }
+
+  /** The subgraph whose inside is shown, with its name; null: none. */
+  get subgraph(): { readonly name: string; readonly subgraph: Subgraph } | null {
+    const whole = this.document.workflow;
+    const name = this.#path ? subgraphs.subgraphAt(whole, this.#path) : null;
+    return name === null ? null : { name, subgraph: whole.defs![name]! };
+  }
+
+  /** Put the selected nodes into a box, and select it. */
+  makeBox(title: string): void {
+    if (this.selection.length === 0) return;
+    const id = edits.freeId(this.workflow, title);
+    this.#commit(subgraphs.makeBox(this.workflow, this.selection, id, title));
+    this.board.select([id]);
+  }
+
+  /** Put the nodes of the selected boxes in their place, and select them. */
+  unpack(): void {
+    let next = this.workflow;
+    const shown: string[] = [];
+    for (const id of this.selection.filter((each) => this.isBox(each))) {
+      const freeId = (wanted: string, taken: ReadonlySet<string>) =>
+        edits.freeId(next, wanted, taken);
+      const { workflow, ids } = subgraphs.unpackBox(next, id, freeId);
+      next = workflow;
+      shown.push(...ids);
+    }
+    this.#commit(next);
+    this.board.select(shown);
+  }
+
+  /** Change a key of the subgraph whose inside is shown. */
+  setSubgraphKey(key: "title" | "description", value: string | undefined, isFinal: boolean): void {
+    const shown = this.subgraph;
+    if (!shown) return;
+    const whole = this.document.workflow;
+    const subgraph = withKey(shown.subgraph, key, value);
+    const defs = withKey(whole.defs!, shown.name, subgraph);
+    this.document.commit({ ...whole, defs }, `${shown.name}.${key}`);
+    if (isFinal) this.document.endGesture();
+  }
+
+  /** Rename a socket or a widget of the box whose inside is shown, or remove it with null. Returns why not. */
+  renamePart(part: subgraphs.Part, from: string, to: string | null): string | null {
+    const shown = this.subgraph;
+    if (!shown || from === to) return null;
+    if (to !== null && !/^[A-Za-z_][A-Za-z0-9_]*$/.test(to))
+      return "A name has only letters, digits and _, and begins with none of the digits.";
+    if (to === "when") return "Every box has a “when” already; give it another name.";
+    if (to !== null && Object.hasOwn(shown.subgraph[part] ?? {}, to))
+      return `The box has ${to} already.`;
+    const whole = this.document.workflow;
+    this.document.commit(subgraphs.renamePart(whole, shown.name, part, from, to));
+    return null;
+  }
+
+  /** The name of a node's widget on the box whose inside is shown; null: it is not shown there. */
+  shownWidget(id: string, widget: string): string | null {
+    const widgets = Object.entries(this.subgraph?.subgraph.widgets ?? {});
+    return widgets.find(([, end]) => end === `${localId(id)}.${widget}`)?.[0] ?? null;
+  }
+
+  /** Show a widget of a node on the box around it, or no longer. */
+  showWidget(id: string, widget: string, isShown: boolean): void {
+    const shown = this.subgraph;
+    if (!shown) return;
+    const whole = this.document.workflow;
+    this.document.commit(subgraphs.showWidget(whole, shown.name, localId(id), widget, isShown));
   }
 
   entry(id: string): NodeEntry | undefined {
@@ -132,17 +309,19 @@ export class Editor {
 
   /** Return why a link is refused, or null if it is not, according to the server's last check. */
   linkError(link: Link, workflow: Workflow = this.workflow): string | null {
+    if (subgraphs.isBorder(link.from.node) && subgraphs.isBorder(link.to.node))
+      return "An input of a box cannot lead straight to an output. Put a Reroute between them.";
     return linkError(workflow, this.catalog, this.linking, link);
   }
 
   /** True if the server has checked the workflow as it is now. */
   get isChecked(): boolean {
-    return this.#checked === this.workflow;
+    return this.#checked === this.document.workflow;
   }
 
   /** Have the server check the workflow: show the faults at their nodes, keep the possible links, migrate older nodes. */
   async check(): Promise<readonly Fault[]> {
-    const workflow = this.workflow;
+    const { workflow } = this.document;
     const number = ++this.#checkCount;
     let faults: readonly Fault[] = [];
     try {
@@ -154,9 +333,9 @@ export class Editor {
         } = await api.check(workflow, this.document.file);
         faults = found;
         if (number === this.#checkCount) this.#setLinking(linking);
-        if (migrated && this.workflow === workflow) this.document.migrate(migrated);
+        if (migrated && this.document.workflow === workflow) this.document.migrate(migrated);
       }
-      if (number === this.#checkCount) this.#checked = this.workflow;
+      if (number === this.#checkCount) this.#checked = this.document.workflow;
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
       faults = error.status ? [{ message: error.message }] : this.faults;
@@ -169,9 +348,12 @@ export class Editor {
     this.faults = faults;
     const byNode = new Map<string, string>();
     for (const fault of faults) {
-      if (!fault.node) continue;
-      const before = byNode.get(fault.node);
-      byNode.set(fault.node, before ? `${before} ${faultText(fault)}` : faultText(fault));
+      const shown = fault.node ? this.shownFor(fault.node) : null;
+      if (!fault.node || shown === null) continue;
+      const before = byNode.get(shown);
+      const inside = fault.node.slice(shown.length + 1);
+      const text = inside ? `${inside}: ${faultText(fault)}` : faultText(fault);
+      byNode.set(shown, before ? `${before} ${text}` : text);
     }
     this.board.annotate({ faults: byNode });
     this.#emit("faults");
@@ -185,7 +367,8 @@ export class Editor {
   }
 
   faultsOf(id: string): readonly Fault[] {
-    return this.faults.filter((fault) => fault.node === id);
+    const isInside = (node: string) => node === id || node.startsWith(`${id}/`);
+    return this.faults.filter((fault) => fault.node && isInside(fault.node));
   }
 
   // nodes
@@ -195,7 +378,7 @@ export class Editor {
     const id = edits.idFor(this.workflow, type);
     const entry = this.#newEntry(type, set);
     const place = at ?? this.#freePosition(entry);
-    this.document.commit(edits.addNode(this.workflow, id, entry, place));
+    this.#commit(edits.addNode(this.workflow, id, entry, place));
     this.board.select([id]);
     if (at === null) this.board.reveal(id);
     return id;
@@ -228,7 +411,7 @@ export class Editor {
     const here = { node: id, socket: socket ?? "" };
     const link =
       dragged.side === "output" ? { from: dragged.end, to: here } : { from: here, to: dragged.end };
-    this.document.commit(socket ? edits.addLink(added, link, this.#isMany(added, link.to)) : added);
+    this.#commit(socket ? edits.addLink(added, link, this.#isMany(added, link.to)) : added);
     this.board.select([id]);
   }
 
@@ -239,16 +422,17 @@ export class Editor {
     let next = edits.removeNodes(this.workflow, new Set(ids));
     for (const index of [...groups].sort((a, b) => b - a))
       next = edits.editGroup(next, index, null);
-    this.document.commit(next);
+    this.#commit(next);
   }
 
   rename(id: string, wanted: string): string | null {
     const clean = wanted.trim();
-    if (clean === id) return null;
+    if (clean === localId(id)) return null;
     if (!/^[a-z0-9_]+$/.test(clean)) return "An id has only a-z, 0-9 and _.";
-    if (this.entry(clean)) return `There is a node ${clean} already.`;
-    this.document.commit(edits.renameNode(this.workflow, id, clean));
-    this.board.select([clean]);
+    const renamed = (this.workflow.prefix ?? "") + clean;
+    if (this.entry(renamed)) return `There is a node ${clean} already.`;
+    this.#commit(edits.renameNode(this.workflow, id, renamed), null, [id, renamed]);
+    this.board.select([renamed]);
     return null;
   }
 
@@ -273,7 +457,7 @@ export class Editor {
       return isMeant && (pin === null || pin === sha256);
     });
     const ids = moves.map(([id]) => id);
-    this.document.commit(edits.moveBrain(this.workflow, ids, file));
+    this.#commit(edits.moveBrain(this.workflow, ids, file));
     return ids;
   }
 
@@ -288,17 +472,22 @@ export class Editor {
 
   /** Set the condition on which a run is paused by an output; undefined removes it. */
   setBreakpoint(output: SocketRef, condition: string | undefined): void {
-    this.document.commit(edits.setBreakpoint(this.workflow, output, condition));
+    this.#commit(edits.setBreakpoint(this.workflow, output, condition));
   }
 
   /** Whether a console runs, which says how long a frame is. */
   get hasConsole(): boolean {
-    return this.consoleIn(this.workflow.nodes) !== null;
+    return this.console !== null;
   }
 
-  /** The first console that runs among the nodes of a workflow; null: there is none. */
-  consoleIn(nodes: Workflow["nodes"]): string | null {
-    const found = Object.entries(nodes).find(
+  /** The path of the first console that runs; null: there is none. */
+  get console(): string | null {
+    return this.consoleIn(this.document.workflow);
+  }
+
+  /** The path of the first console that runs in a workflow; null: there is none. */
+  consoleIn(workflow: Workflow): string | null {
+    const found = [...subgraphs.flatNodes(workflow)].find(
       ([, entry]) => this.catalog.find(entry.type)?.console && modeOf(entry) === "run",
     );
     return found ? found[0] : null;
@@ -315,18 +504,20 @@ export class Editor {
   }
 
   #edit(next: Workflow, gesture: string, isFinal: boolean): void {
-    this.document.commit(next, gesture);
+    this.#commit(next, gesture);
     if (isFinal) this.document.endGesture();
   }
 
   /** Mute or bypass nodes; if all of them are in this mode, let them run again. */
   toggleMode(mode: Mode, ids: readonly string[] = this.#withGroups()): void {
     const all = ids.every((id) => modeOf(this.entry(id)!) === mode);
-    this.document.commit(edits.setMode(this.workflow, ids, all ? "run" : mode));
+    this.#commit(edits.setMode(this.workflow, ids, all ? "run" : mode));
   }
 
   #withGroups(): readonly string[] {
-    const inGroups = this.board.selectedGroups.flatMap((index) => this.inGroup(index));
+    const inGroups = this.board.selectedGroups
+      .flatMap((index) => this.inGroup(index))
+      .filter((id) => !subgraphs.isBorder(id));
     return [...new Set([...this.selection, ...inGroups])];
   }
 
@@ -350,18 +541,20 @@ export class Editor {
     if (next === this.workflow) return;
     const known = this.faults.map(faultText);
     clearMessages();
-    this.document.commit(next);
+    const whole = this.#commit(next);
     const faults = await this.check();
     const isOfLink = ({ code, node, socket }: Fault) =>
       code === "dependency_cycle" ||
-      (code === "return_type_mismatch" && node === link.to.node && socket === link.to.socket);
+      (code === "return_type_mismatch" &&
+        (node?.startsWith(`${link.to.node}/`) ||
+          (node === link.to.node && socket === link.to.socket)));
     const wrong = faults.find((fault) => isOfLink(fault) && !known.includes(faultText(fault)));
-    if (wrong && this.document.withdraw(next))
+    if (wrong && this.document.withdraw(whole))
       showMessage(wrong.node ? `${wrong.node}.${faultText(wrong)}` : faultText(wrong), "error");
   }
 
   unlink(link: Link): void {
-    this.document.commit(edits.removeLink(this.workflow, link));
+    this.#commit(edits.removeLink(this.workflow, link));
   }
 
   #linked(
@@ -439,7 +632,7 @@ export class Editor {
         this.#isMany(this.workflow, link.to),
       );
       if (!mayLink({ node: id, socket: output }, link.to)) continue;
-      this.document.commit(next);
+      this.#commit(next);
       return;
     }
     showMessage(`${id} has no output that ${link.to.node}.${link.to.socket} takes.`, "error");
@@ -451,9 +644,7 @@ export class Editor {
     const id = edits.idFor(this.workflow, type.type);
     const added = edits.addNode(this.workflow, id, { type: type.type }, [at[0] - 20, at[1] - 12]);
     const [input, output] = [Object.keys(type.inputs)[0]!, Object.keys(type.outputs)[0]!];
-    this.document.commit(
-      edits.insertOnLink(added, link, id, input, output, this.#isMany(added, link.to)),
-    );
+    this.#commit(edits.insertOnLink(added, link, id, input, output, this.#isMany(added, link.to)));
   }
 
   // positions
@@ -462,7 +653,7 @@ export class Editor {
     let next = edits.moveNodes(this.workflow, positions);
     for (const [index, bounds] of groups) next = edits.editGroup(next, index, { bounds });
     if (next === this.workflow) this.board.show(next);
-    else this.document.commit(next);
+    else this.#commit(next);
   }
 
   nudge(dx: number, dy: number): void {
@@ -476,7 +667,7 @@ export class Editor {
       const [x, y, width] = this.board.boxes.get(id)!;
       positions.set(id, { at: [x, y], width: Math.max(MIN_WIDTH, width + by) });
     }
-    this.document.commit(edits.moveNodes(this.workflow, positions));
+    this.#commit(edits.moveNodes(this.workflow, positions));
   }
 
   align(edge: "left" | "right" | "top" | "bottom"): void {
@@ -522,7 +713,7 @@ export class Editor {
       const at = positionFor(id, box);
       if (at) positions.set(id, { at, width: this.board.widthOf(id) });
     }
-    this.document.commit(edits.moveNodes(this.workflow, positions));
+    this.#commit(edits.moveNodes(this.workflow, positions));
   }
 
   // groups
@@ -535,9 +726,7 @@ export class Editor {
     const right = Math.max(...boxes.map(([x, , w]) => x + w)) + GROUP_PAD;
     const bottom = Math.max(...boxes.map(([, y, , h]) => y + h)) + GROUP_PAD;
     const group = { title: "Group", text: "", colour: null };
-    this.document.commit(
-      edits.addGroup(this.workflow, [left, top, right - left, bottom - top], group),
-    );
+    this.#commit(edits.addGroup(this.workflow, [left, top, right - left, bottom - top], group));
   }
 
   /** Add a note: a frame with a text, with its upper left corner at a point, or in a free place that is in view. */
@@ -546,7 +735,7 @@ export class Editor {
     const near: Point = [left + (width - NOTE[0]) / 2, top + (height - NOTE[1]) / 2];
     const occupied = [...this.board.boxes.values(), ...this.groups.map(({ bounds }) => bounds)];
     const [x, y] = at ?? findFreePosition([[0, 0, ...NOTE]], occupied, near);
-    this.document.commit(edits.addGroup(this.workflow, [x, y, ...NOTE], frame));
+    this.#commit(edits.addGroup(this.workflow, [x, y, ...NOTE], frame));
   }
 
   /** The groups and notes, each with its index in the file. */
@@ -570,11 +759,11 @@ export class Editor {
     const before = this.workflow;
     let next = edits.setStyle(before, this.#selectedPositions, { colour });
     for (const index of this.board.selectedGroups) next = edits.editGroup(next, index, { colour });
-    this.document.commit(next);
+    this.#commit(next);
   }
 
   #setStyle(change: Partial<NodeStyle>): void {
-    this.document.commit(edits.setStyle(this.workflow, this.#selectedPositions, change));
+    this.#commit(edits.setStyle(this.workflow, this.#selectedPositions, change));
   }
 
   get #selectedPositions(): ReadonlyMap<string, Point> {
@@ -588,7 +777,7 @@ export class Editor {
   }
 
   editGroup(index: number, edit: Parameters<typeof edits.editGroup>[2]): void {
-    this.document.commit(edits.editGroup(this.workflow, index, edit));
+    this.#commit(edits.editGroup(this.workflow, index, edit));
   }
 
   inGroup(index: number): readonly string[] {
@@ -626,7 +815,7 @@ export class Editor {
       near ?? [x + w * 0.3, y + h * 0.3],
     );
     const pasted = pasteNodes(this.workflow, clip, at, connected);
-    this.document.commit(pasted.workflow);
+    this.#commit(pasted.workflow);
     this.board.select(pasted.ids);
     return true;
   }

@@ -13,6 +13,7 @@ import { Seeking } from "../live/seeking";
 import { wireValues } from "../live/wire_values";
 import { isObject, type JsonObject, same } from "../model/json";
 import type { Asking } from "../model/samples";
+import { flatNodes, shownOutputs } from "../model/subgraphs";
 import type { Sweep } from "../model/sweep";
 import { modeOf, type Workflow } from "../model/workflow";
 import { download } from "../ui/dom";
@@ -27,6 +28,10 @@ const MAX_IN_FULL = 10;
 
 /** The name, for the web worker, of the canvas beside that of another run; no node can have it. */
 const BESIDE = "beside another";
+
+/** Return whether two workflows have the same nodes, also inside of boxes. */
+const isSameGraph = (a: Pick<Workflow, "nodes" | "defs"> | JsonObject, b: Workflow): boolean =>
+  same(a.nodes, b.nodes) && same(a.defs ?? {}, b.defs ?? {});
 
 type Topic = "run" | "lists" | "workflows" | "brains" | "games" | "data" | "asking" | "sweep";
 
@@ -49,12 +54,13 @@ export class Session {
   readonly #screens: Screens;
   readonly #input: PlayerInput;
   readonly #otherStates = new Map<string, string>();
-  /** The nodes of the workflow that the run plays; null if it was not started from this workflow. */
-  #playedNodes: object | null = null;
+  /** The workflow that the run plays; null if it was not started from this workflow. */
+  #playedGraph: Workflow | null = null;
   #isEditing = false;
   /** The breakpoints that the run was given. */
   #playedBreakpoints: JsonObject = {};
   #stopped = { id: "", at: 0 };
+  #behind: { workflow: Workflow; outputs: ReadonlyMap<string, string> } | null = null;
   /** A second run beside the one that is rewound, at the same tick; null: there is none. */
   beside: Beside | null = null;
   #gameCanvas: HTMLCanvasElement | null = null;
@@ -64,7 +70,7 @@ export class Session {
   /** The tick to show once the tape is being read. */
   #wanted: number | null = null;
   /** The run whose last ticks are shown, which waits meanwhile, and what it plays of the workflow. */
-  #waiting: { id: string; nodes: object | null; breakpoints: JsonObject } | null = null;
+  #waiting: { id: string; graph: Workflow | null; breakpoints: JsonObject } | null = null;
   /** The run and the nodes whose input this page took: it may show another run before it releases them. */
   #played: { run: string; nodes: readonly string[] } = { run: "", nodes: [] };
 
@@ -91,6 +97,7 @@ export class Session {
     });
     document.addEventListener("visibilitychange", () => this.updateWatch());
     editor.on("selection", () => this.updateWatch());
+    editor.on("path", () => this.#render());
     editor.on("faults", () => void this.#editLive());
     editor.on("document", () => this.run && editor.document.run !== this.run.id && this.clearRun());
   }
@@ -107,7 +114,7 @@ export class Session {
 
   /** Run the workflow as it is on the page; with `recording` the run leaves a tape and a clip. Faults are shown at their nodes. */
   async start(recording = false): Promise<void> {
-    const { workflow } = this.editor;
+    const { workflow } = this.editor.document;
     if (Object.keys(workflow.nodes).length === 0)
       return showMessage("There is nothing to run yet. Double click the canvas to add a node.");
     try {
@@ -124,7 +131,7 @@ export class Session {
       );
       clearMessages();
       this.follow(id);
-      this.#playedNodes = workflow.nodes;
+      this.#playedGraph = workflow;
       this.#playedBreakpoints = workflow.breakpoints ?? {};
     } catch (error) {
       this.#showRefusal(error);
@@ -148,7 +155,7 @@ export class Session {
   /** Open the tape of a finished run, or the last ticks of the one that is shown, to see any of its ticks. */
   async rewind(id: string): Promise<void> {
     const isShown = isTicking(this.run) && this.run.id === id;
-    const waiting = { id, nodes: this.#playedNodes, breakpoints: this.#playedBreakpoints };
+    const waiting = { id, graph: this.#playedGraph, breakpoints: this.#playedBreakpoints };
     try {
       const opened = await api.rewind(id, this.#connection.client);
       void this.#show(opened, isShown);
@@ -171,7 +178,7 @@ export class Session {
     const waiting = this.#waiting;
     if (waiting === null) return;
     const shown = this.#show(waiting.id, true);
-    this.#playedNodes = waiting.nodes;
+    this.#playedGraph = waiting.graph;
     this.#playedBreakpoints = waiting.breakpoints;
     await shown;
     await this.#editLive();
@@ -218,9 +225,9 @@ export class Session {
   async fork(): Promise<void> {
     const { run } = this;
     if (!this.canFork || !run) return;
-    const { workflow, document } = this.editor;
+    const { workflow, file } = this.editor.document;
     try {
-      const { prompt_id, tick } = await api.fork(run.id, run.ticks, workflow, document.file);
+      const { prompt_id, tick } = await api.fork(run.id, run.ticks, workflow, file);
       clearMessages();
       if (tick !== run.ticks)
         showMessage(
@@ -246,7 +253,7 @@ export class Session {
         void this.seek(beside.differsAt ?? this.run?.ticks ?? 0);
         this.#emit("run");
       },
-      consoleIn: (nodes) => this.editor.consoleIn(nodes as unknown as Workflow["nodes"]),
+      consoleIn: (workflow) => this.editor.consoleIn(workflow as unknown as Workflow),
     });
     this.beside = beside;
     this.#emit("run");
@@ -273,7 +280,7 @@ export class Session {
 
   /** The console whose pictures are shown beside those of another run; null: none. */
   get #game(): string | null {
-    return this.beside && this.editor.consoleIn(this.editor.workflow.nodes);
+    return this.beside && this.editor.console;
   }
 
   /** A run that is rewound holds a worker, which is given back when it is no longer shown. */
@@ -294,7 +301,7 @@ export class Session {
       this.#waiting = null;
       this.play(false);
       if (!isSame) this.#screens.clear();
-      this.#playedNodes = null;
+      this.#playedGraph = null;
       this.courses = {};
       this.run = newRun(id);
     }
@@ -332,9 +339,9 @@ export class Session {
         this.run = applyEvent(this.run, "said", { text, prompt_id: id });
     if (isObject(data.result))
       this.run = applyEvent(this.run, "result", { summary: data.result, prompt_id: id });
-    const { nodes } = this.editor.workflow;
-    if (isObject(data.workflow) && same(data.workflow.nodes, nodes) && !this.#playedNodes) {
-      this.#playedNodes = nodes; // it plays what is on the page
+    const { workflow } = this.editor.document;
+    if (isObject(data.workflow) && isSameGraph(data.workflow, workflow) && !this.#playedGraph) {
+      this.#playedGraph = workflow; // it plays what is on the page
       this.#playedBreakpoints = isObject(data.workflow.breakpoints)
         ? data.workflow.breakpoints
         : {};
@@ -349,7 +356,7 @@ export class Session {
     this.#leaveRewound();
     this.#waiting = this.#wanted = null;
     this.run = null;
-    this.#playedNodes = null;
+    this.#playedGraph = null;
     this.#screens.clear();
     this.#render();
   }
@@ -447,9 +454,9 @@ export class Session {
 
   /** The nodes of the workflow that a person plays with. */
   get pads(): readonly string[] {
-    const { nodes } = this.editor.workflow;
-    return Object.keys(nodes).filter(
-      (id) => this.editor.typeOf(id)?.outside && modeOf(nodes[id]!) === "run",
+    const { catalog, document } = this.editor;
+    return [...flatNodes(document.workflow)].flatMap(([id, entry]) =>
+      catalog.find(entry.type)?.outside && modeOf(entry) === "run" ? [id] : [],
     );
   }
 
@@ -499,9 +506,8 @@ export class Session {
       return;
     }
     const selected = this.editor.selection.filter((id) => this.editor.entry(id));
-    const values = [
-      ...new Set([...selected, ...(showsWires ? this.editor.board.wireSources : [])]),
-    ];
+    const shown = [...selected, ...(showsWires ? this.editor.board.wireSources : [])];
+    const values = [...new Set(shown.flatMap((id) => this.#nodesBehind(id)))];
     const full = this.#full === null ? valued : [this.#full, ...valued];
     const pictures = [...previews];
     if (this.picture) pictures.push(this.picture.node);
@@ -596,28 +602,58 @@ export class Session {
 
   #render(): void {
     if (!isLive(this.run)) this.play(false);
+    const onWires =
+      isLive(this.run) && this.view.shows("wires") ? wireValues(this.run, this.connected) : null;
     this.editor.board.annotate({
       run: this.#nodeStatuses(),
-      values: isLive(this.run) ? this.run.values : new Map(),
-      wireValues:
-        isLive(this.run) && this.view.shows("wires") ? wireValues(this.run, this.connected) : null,
+      values: isLive(this.run) ? this.#withBoxes(this.run.values) : new Map(),
+      wireValues: onWires && this.#withBoxes(onWires),
       budget: isLive(this.run) && this.showsBudgets ? this.run.budget : null,
     });
     this.updateWatch();
     this.#emit("run");
   }
 
-  /** The status of the nodes; of a run that is over, only times and errors. */
+  /** The status of the nodes; of a run that is over, only times and errors. A box has the errors of its nodes. */
   #nodeStatuses(): Run["nodes"] {
     const { run } = this;
     if (run === null) return new Map();
-    if (isLive(run)) return run.nodes;
-    return new Map(
-      [...(run as Run).nodes].map(([id, status]) => [
-        id,
-        status.error ? status : { ...status, state: null },
-      ]),
+    const statuses = new Map(run.nodes);
+    for (const [id, status] of run.nodes) {
+      if (!isLive(run) && !status.error) statuses.set(id, { ...status, state: null });
+      const shown = status.error ? this.editor.shownFor(id) : null;
+      if (shown === null || shown === id) continue;
+      const error = `${id.slice(shown.length + 1)}: ${status.error}`;
+      statuses.set(shown, { ...status, state: "failed", ms: null, error });
+    }
+    return statuses;
+  }
+
+  /** The outputs behind those of boxes that are shown. */
+  get #outputsBehind(): ReadonlyMap<string, string> {
+    const { workflow } = this.editor;
+    const whole = this.editor.document.workflow;
+    if (this.#behind?.workflow !== workflow)
+      this.#behind = { workflow, outputs: shownOutputs(whole, workflow) };
+    return this.#behind.outputs;
+  }
+
+  /** Return the nodes whose values are shown at a node: those behind a box, or itself. */
+  #nodesBehind(id: string): readonly string[] {
+    const found = [...this.#outputsBehind].flatMap(([shown, output]) =>
+      shown.startsWith(`${id}.`) ? [output.split(".")[0]!] : [],
     );
+    return found.length ? found : [id];
+  }
+
+  /** Return values by output, with those of the boxes that are shown. */
+  #withBoxes<T>(values: ReadonlyMap<string, T>): ReadonlyMap<string, T> {
+    const result = new Map(values);
+    for (const [shown, output] of this.#outputsBehind) {
+      const value = values.get(output);
+      if (value !== undefined) result.set(shown, value);
+    }
+    return result;
   }
 
   /** Apply all changes of the workflow to the run that was started from it, as soon as that ticks. What is changed while
@@ -635,24 +671,26 @@ export class Session {
   /** Whether the workflow has no faults, and is not as it was sent to the run that was started from it. A recorded run
    * stays as it was, except for its breakpoints: a fork of it plays what was changed. */
   #isChanged(): boolean {
-    const { workflow, faults } = this.editor;
-    if (!isTicking(this.run) || !this.#playedNodes || faults.length) return false;
-    return !this.#isSameGraph() || !same(workflow.breakpoints ?? {}, this.#playedBreakpoints);
+    const { faults } = this.editor;
+    const { workflow } = this.editor.document;
+    if (!isTicking(this.run) || !this.#playedGraph || faults.length) return false;
+    return !this.#isSame(workflow) || !same(workflow.breakpoints ?? {}, this.#playedBreakpoints);
   }
 
-  #isSameGraph(): boolean {
-    return this.run?.rewinds !== null || this.editor.workflow.nodes === this.#playedNodes;
+  #isSame(workflow: Workflow): boolean {
+    if (this.run?.rewinds !== null || this.#playedGraph === null) return true;
+    return isSameGraph(workflow, this.#playedGraph);
   }
 
   async #sendChange(): Promise<void> {
-    const { workflow } = this.editor;
+    const { workflow } = this.editor.document;
     const { id } = this.run as Run;
     const breakpoints = workflow.breakpoints ?? {};
-    const isSameGraph = this.#isSameGraph();
-    this.#playedNodes = workflow.nodes;
+    const isSame = this.#isSame(workflow);
+    this.#playedGraph = workflow;
     this.#playedBreakpoints = breakpoints;
     try {
-      await (isSameGraph ? api.breakWhen(id, breakpoints) : api.edit(id, workflow));
+      await (isSame ? api.breakWhen(id, breakpoints) : api.edit(id, workflow));
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
       showMessage(`The run continues unchanged: ${error.message}`, "error");

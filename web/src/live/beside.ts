@@ -14,7 +14,7 @@ export interface BesideEvents {
   /** Its tape was read: from now on it can be shown at any tick. */
   read(): void;
   /** Return the node whose pictures are shown; null: none. */
-  consoleIn(nodes: JsonObject): string | null;
+  consoleIn(workflow: JsonObject): string | null;
 }
 
 export class Beside {
@@ -74,7 +74,7 @@ export class Beside {
     if (info === null || id !== this.run.id || this.#isClosed) return;
     const data = info as unknown as JsonObject;
     if (isObject(data.workflow) && isObject(data.workflow.nodes))
-      this.#console = this.events.consoleIn(data.workflow.nodes);
+      this.#console = this.events.consoleIn(data.workflow);
     this.#watch();
     this.#event("run", data);
     if (isObject(data.result)) this.#event("result", { summary: data.result, prompt_id: id });

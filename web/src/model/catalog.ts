@@ -60,8 +60,19 @@ export interface NodeType {
   readonly background: "thread" | "process" | "either" | "optional" | null;
 }
 
+/** The category of boxes, and of the border of their inside. */
+export const BOX = "box";
+
+/** The types of the boxes of a workflow. */
+export type BoxTypes = (
+  type: string,
+  find: (type: string) => NodeType | undefined,
+) => NodeType | undefined;
+
 export class Catalog {
   readonly #types: ReadonlyMap<string, NodeType>;
+  readonly #boxes = new Map<string, NodeType | undefined>();
+  #boxTypes: BoxTypes = () => undefined;
 
   constructor(types: Readonly<Record<string, NodeType>>) {
     this.#types = new Map(Object.values(types).map((type) => [type.type, type]));
@@ -73,6 +84,7 @@ export class Catalog {
 
   /** Return a node type by its name, newer versions included, since the server migrates nodes; undefined if not installed. */
   find(type: string): NodeType | undefined {
+    if (type.startsWith("defs/")) return this.#findBox(type);
     const found = this.#types.get(type);
     if (found) return found;
     const [name, version] = type.split("@");
@@ -80,6 +92,23 @@ export class Catalog {
       const [itsName, itsVersion] = each.type.split("@");
       return itsName === name && Number(version) < Number(itsVersion);
     });
+  }
+
+  /** Set the types of boxes, which follow from the workflow. */
+  setBoxTypes(types: BoxTypes): void {
+    this.#boxTypes = types;
+    this.#boxes.clear();
+  }
+
+  #findBox(type: string): NodeType | undefined {
+    if (!this.#boxes.has(type)) {
+      this.#boxes.set(type, undefined); // a subgraph that contains itself ends here
+      this.#boxes.set(
+        type,
+        this.#boxTypes(type, (inner) => this.find(inner)),
+      );
+    }
+    return this.#boxes.get(type);
   }
 }
 

@@ -1,11 +1,13 @@
 /** Copy and paste. Nodes are copied as text, so they can be pasted in other tabs, or sent by e-mail. */
 
-import { freeId, layoutEntry } from "./edits";
-import { isObject, type Json, type JsonObject, withKey } from "./json";
-import type { Box, NodeEntry, Point, Workflow } from "./workflow";
+import { freeId, layoutEntry, withSources } from "./edits";
+import { isObject, type Json, type JsonObject, own, same, withKey } from "./json";
+import { freeName, neededBy } from "./subgraphs";
+import type { Box, NodeEntry, Point, SocketRef, Workflow } from "./workflow";
 import {
   formatSocketRef,
   linkedInputs,
+  localId,
   positionOf,
   sources,
   styleOf,
@@ -18,13 +20,23 @@ const KEY = "minibrains_nodes";
 const STEP = 32;
 const GAP = 16;
 
+/** Return nodes as text, with the subgraphs that they need. Their ids, and those in links, are without a path. */
 export function copyNodes(workflow: Workflow, ids: Iterable<string>): string {
   const wanted = new Set(ids);
-  const nodes = Object.fromEntries(Object.entries(workflow.nodes).filter(([id]) => wanted.has(id)));
-  const layout = Object.fromEntries(
-    Object.entries(workflow.layout ?? {}).filter(([id]) => wanted.has(id)),
-  );
-  return JSON.stringify({ [KEY]: 1, nodes, layout });
+  const local = (end: SocketRef): SocketRef => ({ ...end, node: localId(end.node) });
+  const nodes: Record<string, NodeEntry> = {};
+  const layout: Record<string, Json> = {};
+  for (const [id, entry] of Object.entries(workflow.nodes)) {
+    if (!wanted.has(id)) continue;
+    nodes[localId(id)] = linkedInputs(entry).reduce((result, socket) => {
+      const ends = sources(entry, socket);
+      return ends.length ? withSources(result, socket, ends.map(local)) : result;
+    }, entry);
+    const at = own(workflow.layout, id);
+    if (at !== undefined) layout[localId(id)] = at;
+  }
+  const defs = neededBy(workflow, nodes);
+  return JSON.stringify({ [KEY]: 1, nodes, layout, ...(defs ? { defs } : {}) });
 }
 
 /** Parse the nodes, or the workflow, in a text from the clipboard; null if there are none. */
@@ -32,7 +44,12 @@ export function parseClipboard(text: string): Workflow | null {
   try {
     const data: unknown = JSON.parse(text);
     if (!isObject(data) || !(KEY in data || "minibrains" in data)) return null;
-    return workflowFromJson({ minibrains: 1, nodes: data.nodes ?? {}, layout: data.layout ?? {} });
+    return workflowFromJson({
+      minibrains: 1,
+      nodes: data.nodes ?? {},
+      layout: data.layout ?? {},
+      ...(data.defs ? { defs: data.defs } : {}),
+    });
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof WorkflowError) return null;
     throw error;
@@ -54,6 +71,7 @@ export function pasteNodes(
   at: Point,
   connected = false,
 ): Pasted {
+  const [defs, types] = withSubgraphs(workflow, clip);
   const taken = new Set<string>();
   const names = new Map<string, string>();
   for (const id of Object.keys(clip.nodes)) {
@@ -71,7 +89,8 @@ export function pasteNodes(
   for (const [id, entry] of Object.entries(clip.nodes)) {
     const position = positionOf(clip, id);
     const [x, y] = position?.at ?? [left, top];
-    nodes.push({ [names.get(id)!]: remapLinks(entry, names, connected ? workflow : null) });
+    const renamed = { ...entry, type: types.get(entry.type) ?? entry.type };
+    nodes.push({ [names.get(id)!]: remapLinks(renamed, names, connected ? workflow : null) });
     layout.push({
       [names.get(id)!]: layoutEntry(
         [x - left + at[0], y - top + at[1]],
@@ -85,9 +104,37 @@ export function pasteNodes(
       ...workflow,
       nodes: merge(workflow.nodes, nodes),
       layout: merge(workflow.layout ?? {}, layout),
+      ...(defs ? { defs } : {}),
     },
     ids: [...names.values()],
   };
+}
+
+/** Return the subgraphs of a workflow with those of a clip, and the new types of boxes, of which some have a new name. */
+function withSubgraphs(
+  workflow: Workflow,
+  clip: Workflow,
+): readonly [Workflow["defs"], ReadonlyMap<string, string>] {
+  const types = new Map<string, string>();
+  const known = workflow.defs ?? {};
+  const added = Object.entries(clip.defs ?? {}).filter(
+    ([name, subgraph]) => !same(own(known, name), subgraph),
+  );
+  if (added.length === 0) return [workflow.defs, types];
+  const taken = Object.keys(known);
+  for (const [name] of added) {
+    const free = freeName(name, taken);
+    taken.push(free);
+    types.set(`defs/${name}`, `defs/${free}`);
+  }
+  const defs = added.map(([name, subgraph]) => {
+    const nodes = Object.entries(subgraph.nodes).map(
+      ([id, entry]) => [id, { ...entry, type: types.get(entry.type) ?? entry.type }] as const,
+    );
+    const renamed = { ...subgraph, nodes: Object.fromEntries(nodes) };
+    return [types.get(`defs/${name}`)!.slice("defs/".length), renamed] as const;
+  });
+  return [{ ...known, ...Object.fromEntries(defs) }, types];
 }
 
 /** Return a position near `near` for the upper left corner of these boxes, where they overlap no occupied one. */
@@ -142,7 +189,10 @@ function remapLinks(
     sources(entry, socket).flatMap((end) => {
       const inside = names.get(end.node);
       if (inside) return [formatSocketRef({ ...end, node: inside })];
-      return outside && Object.hasOwn(outside.nodes, end.node) ? [formatSocketRef(end)] : [];
+      const node = (outside?.prefix ?? "") + end.node;
+      return outside && Object.hasOwn(outside.nodes, node)
+        ? [formatSocketRef({ ...end, node })]
+        : [];
     });
   let result = entry;
   let inputs: JsonObject = isObject(entry.in) ? entry.in : {};

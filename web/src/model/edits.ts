@@ -16,6 +16,7 @@ import {
   formatSocketRef,
   groupsOf,
   linkedInputs,
+  localId,
   parseSocketRef,
   positionOf,
   readGroup,
@@ -31,15 +32,16 @@ export function freeId(
   wanted: string,
   taken: ReadonlySet<string> = new Set(),
 ): string {
+  const prefix = workflow.prefix ?? "";
   const base =
-    wanted
+    localId(wanted)
       .toLowerCase()
       .replace(/[^a-z0-9_]+/g, "_")
       .replace(/^_+|_+$/g, "") || "node";
   const isFree = (id: string) => !Object.hasOwn(workflow.nodes, id) && !taken.has(id);
-  if (isFree(base)) return base;
+  if (isFree(prefix + base)) return prefix + base;
   const stem = base.replace(/_?\d+$/, "") || base;
-  for (let n = 2; ; n++) if (isFree(`${stem}_${n}`)) return `${stem}_${n}`;
+  for (let n = 2; ; n++) if (isFree(`${prefix}${stem}_${n}`)) return `${prefix}${stem}_${n}`;
 }
 
 /** Return an id for a new node of a type: "FrameStack@1" -> "frame_stack". */
@@ -121,11 +123,15 @@ export function removeNodes(workflow: Workflow, ids: ReadonlySet<string>): Workf
   const layout = Object.fromEntries(
     Object.entries(workflow.layout ?? {}).filter(([id]) => !ids.has(id)),
   );
-  return withBreakpoints({ ...workflow, nodes, layout }, (node) => (ids.has(node) ? null : node));
+  const isGone = (node: string) => [...ids].some((id) => node === id || node.startsWith(`${id}/`));
+  return withBreakpoints({ ...workflow, nodes, layout }, (node) => (isGone(node) ? null : node));
 }
 
 /** Rename the nodes of breakpoints, or remove those whose node becomes null. */
-function withBreakpoints(workflow: Workflow, rename: (node: string) => string | null): Workflow {
+export function withBreakpoints(
+  workflow: Workflow,
+  rename: (node: string) => string | null,
+): Workflow {
   if (!isObject(workflow.breakpoints)) return workflow;
   const kept = Object.entries(workflow.breakpoints).flatMap(([output, condition]) => {
     const end = parseSocketRef(output);
@@ -156,7 +162,11 @@ function withoutSources(entry: NodeEntry, gone: (end: SocketRef) => boolean): No
   }, entry);
 }
 
-function withSources(entry: NodeEntry, socket: string, ends: readonly SocketRef[]): NodeEntry {
+export function withSources(
+  entry: NodeEntry,
+  socket: string,
+  ends: readonly SocketRef[],
+): NodeEntry {
   const texts = ends.map(formatSocketRef);
   if (socket === WHEN) return withKey(entry, WHEN, texts[0] ?? null);
   const wasList = Array.isArray(own(entry.in, socket));
@@ -240,7 +250,9 @@ export function renameNode(workflow: Workflow, id: string, wanted: string): Work
     nodes: Object.fromEntries(nodes),
     layout: Object.fromEntries(layout),
   };
-  return withBreakpoints(renamed, (node) => (node === id ? wanted : node));
+  return withBreakpoints(renamed, (node) =>
+    node === id || node.startsWith(`${id}/`) ? wanted + node.slice(id.length) : node,
+  );
 }
 
 const rounded = (values: readonly number[]): number[] => values.map(Math.round);

@@ -40,6 +40,23 @@ export interface NodeStyle {
   readonly collapsed: boolean;
 }
 
+/** The inside of boxes: nodes with sockets, widgets and brains of their own. */
+export interface Subgraph {
+  readonly title?: string;
+  readonly description?: string;
+  readonly version?: number;
+  readonly nodes: { readonly [id: string]: NodeEntry };
+  /** Input -> the inputs of its nodes that are fed by it, each perhaps with its place among their links. */
+  readonly inputs?: { readonly [name: string]: string | readonly string[] };
+  readonly outputs?: { readonly [name: string]: string };
+  readonly widgets?: { readonly [name: string]: string };
+  readonly brains?: { readonly [name: string]: string };
+  readonly layout?: { readonly [id: string]: Json };
+  readonly groups?: readonly Json[];
+  /** The name of the part that it was inserted from. */
+  readonly part?: string;
+}
+
 export type Clock = "fast" | "realtime";
 
 export interface RunSettings {
@@ -59,6 +76,9 @@ export interface Workflow {
   readonly groups?: readonly Json[];
   /** Conditions by output, such as {"console.reward": "< 0"}, which pause a run that is watched. */
   readonly breakpoints?: JsonObject;
+  readonly defs?: { readonly [name: string]: Subgraph };
+  /** Only of the inside of a box that is shown: the beginning of the ids of its nodes. It is not in files. */
+  readonly prefix?: string;
 }
 
 export interface SocketRef {
@@ -73,8 +93,10 @@ export interface Link {
 
 export const FORMAT = 1;
 export const WHEN = "when";
-const NODE_ID = /^[a-z0-9_]+$/;
-const LINK = /^([a-z0-9_]+)\.([A-Za-z_][A-Za-z0-9_]*)$/;
+/** The id of a node; that of a node inside of a box is a path. */
+const NODE_ID = /^[a-z0-9_]+(?:\/[a-z0-9_]+)*$/;
+/** Also from the border of the inside of a box that is shown. */
+const LINK = /^([a-z0-9_/]+|(?:[a-z0-9_]+\/)*:in)\.([A-Za-z_][A-Za-z0-9_]*)$/;
 
 export const EMPTY: Workflow = { minibrains: FORMAT, title: "", nodes: {}, layout: {} };
 
@@ -125,6 +147,10 @@ export function workflowFromJson(data: unknown): Workflow {
     if (!isObject(entry)) throw new WorkflowError(`The node ${id} is not a JSON object.`);
     if (typeof entry.type !== "string") throw new WorkflowError(`The node ${id} has no "type".`);
   }
+  if (!isObject(data.defs ?? {})) throw new WorkflowError('"defs" is not an object of subgraphs.');
+  for (const [name, subgraph] of Object.entries(data.defs ?? {}))
+    if (!isObject(subgraph) || !isObject(subgraph.nodes))
+      throw new WorkflowError(`The subgraph ${JSON.stringify(name)} has no nodes.`);
   return { ...data, nodes } as unknown as Workflow;
 }
 
@@ -180,7 +206,7 @@ export const typeName = (type: string): string => type.replace(/@.*$/s, "");
 
 /** The displayed name of a node: its title, or else its id. */
 export function nameOf(id: string, entry: NodeEntry): string {
-  return typeof entry.title === "string" && entry.title ? entry.title : id;
+  return typeof entry.title === "string" && entry.title ? entry.title : localId(id);
 }
 
 const isNumber = (value: unknown): value is number =>
@@ -254,6 +280,9 @@ export function readGroup(value: Json): Group | null {
 export function isWithin([x, y, width, height]: Box, [left, top, w, h]: Box): boolean {
   return x >= left && y >= top && x + width <= left + w && y + height <= top + h;
 }
+
+/** The last part of an id: "grey" of "eyes/grey". */
+export const localId = (id: string): string => id.slice(id.lastIndexOf("/") + 1);
 
 export function overlap(a: Box, b: Box): boolean {
   return a[0] < b[0] + b[2] && b[0] < a[0] + a[2] && a[1] < b[1] + b[3] && b[1] < a[1] + a[3];

@@ -7,6 +7,7 @@ import type { Pictures } from "../editor/pictures";
 import type { Session } from "../editor/session";
 import { isLive, isTicking } from "../live/run";
 import type { Point } from "../model/workflow";
+import { askForBox } from "./box_dialog";
 import { colourMenu } from "./colour_menu";
 import { addNote } from "./frame_dialog";
 import { closePopover, showMessage } from "./overlay";
@@ -264,6 +265,34 @@ export function makeCommands(
       run: () => editor.group(),
     },
     {
+      name: "Make a box",
+      section: "Nodes",
+      keys: ["Shift+g"],
+      isDisabled: nothingSelected,
+      run: () => void askForBox(editor),
+    },
+    {
+      name: "Open the box",
+      section: "Nodes",
+      keys: ["o"],
+      isDisabled: () => !editor.isBox(editor.selection[0]),
+      run: () => editor.enter(editor.selection[0]!),
+    },
+    {
+      name: "Leave the box",
+      section: "Nodes",
+      keys: ["Shift+o"],
+      isDisabled: () => editor.path === "",
+      run: () => editor.leave(),
+    },
+    {
+      name: "Unpack the box",
+      section: "Nodes",
+      keys: ["Shift+u"],
+      isDisabled: () => !editor.selection.some((id) => editor.isBox(id)),
+      run: () => editor.unpack(),
+    },
+    {
       name: "Align left",
       section: "Nodes",
       keys: ["Alt+ArrowLeft"],
@@ -342,12 +371,13 @@ export function makeCommands(
     { name: "Dark or light", section: "View", keys: ["Shift+t"], run: context.theme },
     { name: "Keys and help", section: "View", keys: ["?"], run: context.help },
     {
-      name: "Deselect",
+      name: "Deselect, or leave the box",
       section: "View",
       keys: ["Escape"],
       run: () => {
         closePopover();
-        board.select([]);
+        if (board.selection.length || board.selectedGroups.length || !editor.path) board.select([]);
+        else editor.leave();
       },
     },
   ];

@@ -16,9 +16,7 @@ export function budgetBar(element: HTMLElement, editor: Editor, session: Session
   const words = h("span", {});
   const select = () => {
     const node = session.run?.budget.slowest?.node;
-    if (!node || !editor.entry(node)) return;
-    editor.board.select([node]);
-    editor.board.reveal(node);
+    if (node) editor.goTo(node);
   };
   const title = "The last 60 ticks against a frame; click to select the slowest node";
   const button = h("button", { type: "button", title, onclick: select }, canvas, words);

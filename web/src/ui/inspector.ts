@@ -8,7 +8,7 @@ import { durationText, meanOf, type NodeTicks } from "../live/budget";
 import { progressText } from "../live/progress";
 import { isLive, isTicking } from "../live/run";
 import { savingsText } from "../live/savings";
-import { inputOf, labelOf, type NodeType } from "../model/catalog";
+import { BOX, inputOf, labelOf, type NodeType } from "../model/catalog";
 import { isObject, type Json, own, withKey } from "../model/json";
 import {
   brainFile,
@@ -16,6 +16,7 @@ import {
   formatSocketRef,
   isCondition,
   linkedInputs,
+  localId,
   modeOf,
   type NodeEntry,
   parseSocketRef,
@@ -24,9 +25,11 @@ import {
   typeName,
   WHEN,
 } from "../model/workflow";
+import { askForBox } from "./box_dialog";
 import { openBrain } from "./brain_view";
 import { control, range, textField } from "./controls";
 import { button, h, icon, iconButton } from "./dom";
+import { insidePanel } from "./inside_panel";
 import { openMenu } from "./overlay";
 import { swatch } from "./palette";
 import { widgetField } from "./widget_field";
@@ -46,6 +49,7 @@ export class Inspector {
   ) {
     editor.on("selection", () => this.render());
     editor.on("document", () => this.render());
+    editor.on("path", () => this.render(true));
     editor.on("faults", () => this.#renderFaults());
     editor.on("linking", () => {
       this.#linkingVersion += 1;
@@ -66,10 +70,14 @@ export class Inspector {
   render(force = false): void {
     const ids = this.editor.selection;
     const id = ids.length === 1 ? ids[0]! : null;
-    const { workflow } = this.editor;
+    const { editor } = this;
+    const { workflow } = editor;
     let shown: readonly unknown[] = ids;
     if (id) shown = [id, this.editor.entry(id), this.#linkingVersion, workflow.breakpoints];
+    else if (editor.subgraph) shown = ["", editor.path, editor.subgraph, this.#linkingVersion];
     else if (ids.length === 0) shown = ["", workflow.title, workflow.description, workflow.run];
+    if (id && editor.subgraph) shown = [...shown, editor.subgraph.subgraph.widgets];
+    if (id && editor.isBox(id)) shown = [...shown, editor.typeOf(id)];
     const key = JSON.stringify(shown);
     const isTyping =
       this.element.contains(document.activeElement) &&
@@ -87,6 +95,7 @@ export class Inspector {
     this.#shown = key;
     if (id) this.#showNode(id, this.editor.entry(id)!);
     else if (ids.length) this.#showMany(ids);
+    else if (this.editor.path) this.#showInside();
     else this.#showWorkflow();
     if (focused)
       this.element.querySelector<HTMLElement>(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
@@ -123,6 +132,16 @@ export class Inspector {
         ),
       ),
       h("div", { class: "faults" }),
+      ...(editor.isBox(id)
+        ? [
+            h(
+              "div",
+              { class: "button-list" },
+              button("Open the box", () => editor.enter(id), ""),
+              button("Unpack the box", () => editor.unpack(), ""),
+            ),
+          ]
+        : []),
       button("Values in full", () => this.showValues(), ""),
       h("div", { class: "game" }),
       h("div", { class: "progress doc" }),
@@ -252,7 +271,7 @@ export class Inspector {
       const doc = [widget.doc, range(widget.schema.minimum, widget.schema.maximum).trim()]
         .filter(Boolean)
         .join("; ");
-      return row(name, field, doc, reset);
+      return row(name, field, doc, h("span", {}, reset, this.#showOnBox(id, name)));
     });
     rows.push(
       ...unknown.map((name) => {
@@ -271,6 +290,19 @@ export class Inspector {
       }),
     );
     return [section("Widgets", ...rows)];
+  }
+
+  /** Return the button that shows a widget of a node on the box around it; null outside of boxes. */
+  #showOnBox(id: string, name: string): HTMLElement | null {
+    const { editor } = this;
+    if (!editor.path) return null;
+    const shown = editor.shownWidget(id, name);
+    const label = shown === null ? `Show ${name} on the box` : `${name} is on the box as ${shown}`;
+    const toggle = () => editor.showWidget(id, name, shown === null);
+    return iconButton("box", label, toggle, {
+      class: "small",
+      "aria-pressed": String(shown !== null),
+    });
   }
 
   #brain(id: string, entry: NodeEntry, type: NodeType | undefined): HTMLElement[] {
@@ -444,6 +476,20 @@ export class Inspector {
         row("when", this.#when(id, entry), "runs only while this flag is true"),
       );
     }
+    const mode = row(
+      "mode",
+      select("mode", ["run", "mute", "bypass"]),
+      "mute: delivers nothing; bypass: passes its input through",
+    );
+    if (type?.category === BOX)
+      return [
+        disclosure(
+          "When it runs",
+          entry.when !== undefined || modeOf(entry) !== "run",
+          row("when", this.#when(id, entry), "its nodes run only while this flag is true"),
+          mode,
+        ),
+      ];
     if (type?.background === "either" || type?.background === "optional")
       rows.push(this.#place(id, entry));
     rows.push(
@@ -468,11 +514,7 @@ export class Inspector {
         select("on_error", ["stop", "hold", "fallback"]),
         "stop the run, keep the last output, or give out the fallback",
       ),
-      row(
-        "mode",
-        select("mode", ["run", "mute", "bypass"]),
-        "mute: delivers nothing; bypass: passes its input through",
-      ),
+      mode,
     );
     const isPlain = !["every", "when", "background", "busy", "latency", "on_error", "mode"].some(
       (key) => Object.hasOwn(entry, key),
@@ -502,12 +544,16 @@ export class Inspector {
   }
 
   #about(id: string, type: NodeType | undefined): HTMLElement[] {
-    const rename = textField(id, { "aria-label": "id", class: "field" }, (text, isFinal) => {
-      if (!isFinal) return;
-      const problem = this.editor.rename(id, text);
-      rename.classList.toggle("wrong", problem !== null);
-      rename.title = problem ?? "";
-    });
+    const rename = textField(
+      localId(id),
+      { "aria-label": "id", class: "field" },
+      (text, isFinal) => {
+        if (!isFinal) return;
+        const problem = this.editor.rename(id, text);
+        rename.classList.toggle("wrong", problem !== null);
+        rename.title = problem ?? "";
+      },
+    );
     const prose = type?.doc.split("\n").slice(1).join("\n").trim();
     return [
       disclosure(
@@ -557,6 +603,7 @@ export class Inspector {
         "div",
         { class: "button-list" },
         button("Group", () => editor.group(), ""),
+        button("Make a box", () => void askForBox(editor), ""),
         h("button", { type: "button", class: "button", onclick: align }, h("span", {}, "Align")),
         button(muted ? "Unmute" : "Mute", () => editor.toggleMode("mute"), ""),
         button(bypassed ? "End bypass" : "Bypass", () => editor.toggleMode("bypass"), ""),
@@ -564,6 +611,12 @@ export class Inspector {
         button("Delete", () => editor.remove(), "danger"),
       ),
     );
+  }
+
+  #showInside(): void {
+    const source = (id: string, socket: string, current: string, label: string) =>
+      this.#source(id, socket, current, label);
+    this.element.replaceChildren(...insidePanel(this.editor, { section, source }));
   }
 
   #showWorkflow(): void {

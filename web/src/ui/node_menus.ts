@@ -109,6 +109,8 @@ function nodeItems(
     { ...command("Collapse or expand"), name: collapsed ? "Expand" : "Collapse" },
     { ...command("Colour"), run: () => colourMenu(editor, client) },
     null,
+    command("Make a box"),
+    ...(editor.isBox(id) ? [command("Open the box"), command("Unpack the box")] : []),
     command("Group"),
     command("Align left"),
     command("Align top"),

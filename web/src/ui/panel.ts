@@ -69,7 +69,8 @@ export class Panel {
       rail.append(tab);
     }
     element.append(this.#body);
-    editor.on("document", () => this.#tab === "list" && this.#renderList());
+    for (const what of ["document", "path"] as const)
+      editor.on(what, () => this.#tab === "list" && this.#renderList());
     editor.on("selection", () => this.#tab === "list" && this.#markSelected());
     editor.on("faults", () => this.#tab === "list" && this.#renderList());
     session.on((what) => {
