@@ -110,7 +110,7 @@ def test_one_node_after_the_other_shows_what_it_computes(
     nodes: list[str] = []
     while "choose" not in nodes:
         at = page.ask("JSON.stringify(session.run.at)")
-        page.press("o")
+        page.press("i")
         page.until(f"JSON.stringify(session.run.at) !== {at!r}")
         nodes.append(page.ask("session.run.at.node"))
         page.until(f"editor.selection.join() === {nodes[-1]!r}")

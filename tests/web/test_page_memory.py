@@ -37,7 +37,7 @@ def test_the_memory_of_a_page_stays_the_same(page: EditorPage) -> None:
     nodes: list[int] = []
     for minute in range(MINUTES):
         # what a person does now and then: values in full, the last ticks, and on
-        page.select("head")
+        page.ask("editor.board.select(['head'])")
         page.press("v")
         page.press("p")
         page.until("session.run.state === 'paused'")

@@ -104,7 +104,7 @@ export function makeCommands(
     {
       name: "One node forwards, within a tick",
       section: "Run",
-      keys: ["o"],
+      keys: ["i"],
       isDisabled: () => !isTicking(session.run),
       run: () => {
         context.showValues();
