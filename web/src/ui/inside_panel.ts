@@ -2,9 +2,9 @@
 
 import type { Editor } from "../editor/editor";
 import type { Part } from "../model/subgraphs";
-import { parseSocketRef } from "../model/workflow";
+import { parseSocketRef, type Subgraph } from "../model/workflow";
 import { textField } from "./controls";
-import { h, iconButton } from "./dom";
+import { button, h, icon, iconButton } from "./dom";
 import { showMessage } from "./overlay";
 
 interface Sections {
@@ -43,6 +43,7 @@ export function insidePanel(editor: Editor, { section, source }: Sections): HTML
   description.addEventListener("change", () => editor.document.endGesture());
   const users = editor.boxesOf(name);
   const others = users > 1 ? `, used by ${users} boxes, which all change` : "";
+  const notice = partNotice(editor, name, subgraph);
   const part = (key: Part) => parts(editor, key, subgraph[key] ?? {});
   const border = `${editor.path}/:out`;
   const outputs = Object.entries(editor.entry(border)?.in ?? {});
@@ -53,6 +54,7 @@ export function insidePanel(editor: Editor, { section, source }: Sections): HTML
       title,
       h("p", { class: "muted" }, `Box, version ${subgraph.version ?? 1}${others}`),
     ),
+    ...(notice ? [notice] : []),
     section("Description", description),
     section(
       "Inputs of the box",
@@ -72,6 +74,20 @@ export function insidePanel(editor: Editor, { section, source }: Sections): HTML
     ),
     ...(subgraph.brains ? [section("Brains of the box", ...part("brains"))] : []),
   ];
+}
+
+/** Return a notice, with a button, if the part that a subgraph comes from has a newer version; else null. */
+export function partNotice(editor: Editor, name: string, subgraph: Subgraph): HTMLElement | null {
+  const part = editor.newerPart(subgraph);
+  if (!part) return null;
+  const stored = part.defs[part.part]?.version ?? 1;
+  const text = `The part ${part.name} has version ${stored}; this copy is version ${subgraph.version ?? 1}.`;
+  return h(
+    "div",
+    { class: "stack" },
+    h("p", { class: "notice" }, icon("warn"), text),
+    button("Update from the part", () => editor.updateFromPart(name), ""),
+  );
 }
 
 /** Return a field for each name, to rename and to remove it. */

@@ -29,7 +29,7 @@ import { askForBox } from "./box_dialog";
 import { openBrain } from "./brain_view";
 import { control, range, textField } from "./controls";
 import { button, h, icon, iconButton } from "./dom";
-import { insidePanel } from "./inside_panel";
+import { insidePanel, partNotice } from "./inside_panel";
 import { openMenu } from "./overlay";
 import { swatch } from "./palette";
 import { widgetField } from "./widget_field";
@@ -140,6 +140,7 @@ export class Inspector {
               button("Open the box", () => editor.enter(id), ""),
               button("Unpack the box", () => editor.unpack(), ""),
             ),
+            partNotice(editor, editor.chosenSubgraph!.name, editor.chosenSubgraph!.subgraph) ?? "",
           ]
         : []),
       button("Values in full", () => this.showValues(), ""),
