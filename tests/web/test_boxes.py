@@ -129,3 +129,50 @@ def test_a_run_is_live_inside_of_a_box(page: EditorPage, screenshots: Path | Non
     page.until("!session.run.nodes.has(Object.keys(editor.document.workflow.nodes)[0])")
     page.press("Control+.")
     page.until("session.run.state === 'stopped'")
+
+
+def test_a_box_is_saved_as_a_part_inserted_and_updated(page: EditorPage) -> None:
+    page.start_with("airstriker_pixels")
+    make_box(page, EYES, "Eyes")
+
+    def save(name: str) -> None:
+        page.press("Control+k")
+        search = page.page.get_by_role("combobox", name="Search commands")
+        search.fill("Save the box as a part")
+        search.press("Enter")
+        field = page.page.get_by_label("Name", exact=True)
+        field.fill(name)
+        field.press("Enter")
+
+    save("sight")
+    expect(page.message).to_have_text("Saved as the part sight, version 1.")
+    assert page.workflow["defs"]["eyes"]["part"] == "sight"
+    page.until("editor.parts.length === 1")
+
+    # inserted from the palette, the workflow has a copy of it
+    page.press("a")
+    page.page.get_by_role("combobox", name="Search nodes").fill("sight")
+    option = page.page.locator(".palette-option").first
+    expect(option).to_contain_text("parts")
+    page.page.keyboard.press("Enter")
+    page.until("editor.workflow.nodes.eyes_2?.type === 'defs/eyes'")
+
+    # a newer version is noticed, and replaces the copy
+    page.ask("editor.enter('eyes')")
+    page.ask("editor.setWidget('eyes/small', 'width', 60, true)")
+    page.ask("editor.enter('')")
+    save("sight")
+    expect(page.message).to_have_text("Saved as the part sight, version 2.")
+    page.ask("editor.setPart('eyes', 'sight', 1)")
+    page.until("editor.parts[0].defs.eyes.version === 2")
+    page.select("eyes")
+    inspector = page.page.locator("#inspector")
+    expect(inspector).to_contain_text("The part sight has version 2; this copy is version 1.")
+    inspector.get_by_role("button", name="Update from the part").click()
+    page.until("editor.workflow.defs.eyes.version === 2")
+    expect(inspector).not_to_contain_text("this copy is version")
+
+    # another part is not overwritten
+    page.ask("editor.setPart('eyes', 'other', 1)")
+    save("sight")
+    expect(page.message).to_contain_text("There is a part sight already")

@@ -13,7 +13,7 @@ import type { Editor } from "./editor";
 const PARTS = "parts";
 
 export class Parts {
-  #listeners = new Set<() => void>();
+  readonly #listeners = new Set<() => void>();
 
   constructor(private readonly editor: Editor) {}
 
