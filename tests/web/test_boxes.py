@@ -117,7 +117,6 @@ def test_a_run_is_live_inside_of_a_box(page: EditorPage, screenshots: Path | Non
     page.ask("editor.enter('all/agent')")
     node = page.ask("Object.keys(editor.workflow.nodes).find((id) => !id.includes(':'))")
     page.until(f"session.run.nodes.get('{node}')?.runs > 0")
-    page.press("t")
     page.until("session.run.budget.nodes.size > 1")
 
     # an edit inside reaches the run, which goes on

@@ -46,7 +46,9 @@ export function insidePanel(editor: Editor, { section, source }: Sections): HTML
   const notice = partNotice(editor, name, subgraph);
   const part = (key: Part) => parts(editor, key, subgraph[key] ?? {});
   const border = `${editor.path}/:out`;
-  const outputs = Object.entries(editor.entry(border)?.in ?? {});
+  const sources: Record<string, HTMLElement> = {};
+  for (const [output, from] of Object.entries(editor.entry(border)?.in ?? {}))
+    sources[output] = source(border, output, String(from), `output ${output}`);
   return [
     h(
       "header",
@@ -63,8 +65,8 @@ export function insidePanel(editor: Editor, { section, source }: Sections): HTML
     ),
     section(
       "Outputs of the box",
-      ...part("outputs"),
-      ...outputs.map(([output, from]) => source(border, output, String(from), `output ${output}`)),
+      ...parts(editor, "outputs", subgraph.outputs ?? {}, sources),
+      h("small", {}, "Another output comes from:"),
       source(border, "new_socket", "", "new output"),
     ),
     section(
@@ -95,6 +97,7 @@ function parts(
   editor: Editor,
   part: Part,
   ends: Readonly<Record<string, string | readonly string[]>>,
+  choices: Readonly<Record<string, HTMLElement>> = {},
 ): HTMLElement[] {
   return Object.entries(ends).map(([name, texts]) => {
     const field = textField(
@@ -122,7 +125,7 @@ function parts(
       "div",
       { class: "row" },
       h("div", { class: "row-head" }, field, remove),
-      h("small", {}, `${ENDS[part]} ${list.join(", ") || "nothing"}`),
+      choices[name] ?? h("small", {}, `${ENDS[part]} ${list.join(", ") || "nothing"}`),
     );
   });
 }
