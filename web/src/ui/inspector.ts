@@ -77,7 +77,7 @@ export class Inspector {
     else if (editor.subgraph) shown = ["", editor.path, editor.subgraph, this.#linkingVersion];
     else if (ids.length === 0) shown = ["", workflow.title, workflow.description, workflow.run];
     if (id && editor.subgraph) shown = [...shown, editor.subgraph.subgraph.widgets];
-    if (id && editor.isBox(id)) shown = [...shown, editor.typeOf(id)];
+    if (id && editor.isBox(id)) shown = [...shown, editor.typeOf(id), editor.chosenSubgraph];
     const key = JSON.stringify(shown);
     const isTyping =
       this.element.contains(document.activeElement) &&
