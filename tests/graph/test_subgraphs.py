@@ -209,7 +209,7 @@ def test_brains_settings_and_clocks_reach_nodes_of_boxes_within_boxes() -> None:
         "set": {"which": 2},
         "brains": {"net": "x.safetensors"},
     }
-    data = {
+    data: dict[str, Any] = {
         "minibrains": 1,
         "nodes": {"box": box, "reader": {"type": "Reroute@1", "in": {"value": "box.logits"}}},
         "defs": {"inner": inner, "outer": outer},
