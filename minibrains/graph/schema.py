@@ -147,12 +147,16 @@ def _subgraph_keys() -> dict[str, Any]:
     keys = _file_keys()
     text = {"type": "string"}
     named = {"type": "object", "propertyNames": _matching(SOCKET_NAME)}
+    end = {"type": "string", "pattern": rf"^(?:{LINK.pattern})(?:\.[0-9]{{1,4}})?$"}
     return {
         "title": text,
         "description": text,
         "version": _whole(1, 2**31 - 1),
         "nodes": {**keys["nodes"], "propertyNames": _matching(SUBGRAPH_NAME)},
-        "inputs": {**named, "additionalProperties": _LINKS},
+        "inputs": {
+            **named,
+            "additionalProperties": {"anyOf": [end, {"type": "array", "items": end}]},
+        },
         "outputs": {**named, "additionalProperties": _LINK},
         "widgets": {**named, "additionalProperties": _LINK},
         "brains": {**named, "additionalProperties": text},

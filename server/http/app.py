@@ -26,6 +26,7 @@ from server.http.leftovers import sweep
 from server.http.lock import FolderLock
 from server.http.node_types import NodeTypes
 from server.http.object_info import ObjectInfo
+from server.http.part_files import PartFiles
 from server.http.pictures import Pictures
 from server.http.run_queue import RunQueue
 from server.http.run_routes import RunRoutes
@@ -87,6 +88,7 @@ def make_app(settings: ServiceSettings, registry: Registry) -> web.Application:
         ObjectInfo(registry, brains),
         System(),
         WorkflowFiles(folders, clients.files_changed),
+        PartFiles(folders, clients.files_changed),
         brains,
         data_sets,
         Games(),

@@ -21,7 +21,9 @@ class BadName(MinibrainsError):
 
 
 class DataFolders:
-    """`workflows/`, `models/`, `runs/`, `queue/`, `trash/` and `uploads/` below one folder."""
+    """`workflows/`, `parts/`, `models/`, `runs/`, `queue/`, `trash/` and `uploads/` below one
+    folder.
+    """
 
     def __init__(self, root: Path) -> None:
         """Create the missing folders. Raises MinibrainsError if that fails."""
@@ -38,9 +40,11 @@ class DataFolders:
             self.root / "trash",
             self.root / "uploads",
         )
+        self.parts = self.root / "parts"
         try:
             for folder in (
                 self.workflows,
+                self.parts,
                 self.models,
                 self.runs,
                 self.queue,

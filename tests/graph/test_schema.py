@@ -64,6 +64,22 @@ SOUND: dict[str, Any] = {
 }
 
 
+BOX = {"type": "defs/scores", "title": "Score", "in": {"more": ["sum.number"]}, "when": "clock.now"}
+SCORES = {
+    "title": "Scores",
+    "description": "They are added",
+    "version": 3,
+    "part": "scores",
+    "nodes": {"add": {"type": "Gauge@2", "set": {"scale": 1, "table": {}}}},
+    "inputs": {"more": ["add.values.0"]},
+    "outputs": {"number": "add.number"},
+    "widgets": {"count": "add.count"},
+    "brains": {},
+    "layout": {"add": [0, 0]},
+    "groups": [],
+}
+
+
 def changed(path: Any, value: Any) -> Any:
     """SOUND with `value` at a place in it."""
     data = copy.deepcopy(SOUND)
@@ -137,6 +153,7 @@ def test_shipped_workflows_are_valid() -> None:
         changed(("groups",), [{"title": "all", "nodes": ["clock"]}]),
         changed(("breakpoints",), {"sum.number": ">= 0.5"}),
         changed(("defs",), {}),
+        changed(("nodes", "box"), BOX) | {"defs": {"scores": SCORES}},
         changed(("extra",), {"mine": [1]}),
         changed(("description",), "why"),
         changed(("nodes", "clock", "title"), "metronome"),

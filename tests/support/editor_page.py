@@ -135,10 +135,8 @@ class EditorPage:
 
     def frames(self, node: str, at_least: int = 0) -> int:
         """How many pictures of a node were painted, once there are so many."""
-        self.until(
-            f"Number(document.querySelector('.screen[data-node={node}]')?.dataset.frames ?? 0) >= "
-            f"{at_least}"
-        )
+        shown = f"document.querySelector('.screen[data-node=\"{node}\"]')"
+        self.until(f"Number({shown}?.dataset.frames ?? 0) >= {at_least}")
         return int(
             self.page.locator(f'.screen[data-node="{node}"]').get_attribute("data-frames") or 0
         )

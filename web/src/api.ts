@@ -157,6 +157,17 @@ export interface RunInfo {
   readonly error?: unknown;
 }
 
+/** A subgraph that is kept on the server, with those inside of it. */
+export interface Part {
+  /** The name of its file. */
+  readonly name: string;
+  /** Why it cannot be used; null if it can. */
+  readonly error: string | null;
+  /** The name of its subgraph in `defs`. */
+  readonly part: string;
+  readonly defs: NonNullable<Workflow["defs"]>;
+}
+
 /** The server refused a request, or could not be reached. */
 export class RequestError extends Error {
   constructor(
@@ -323,6 +334,10 @@ export const api = {
   templates: async () => (await json<{ minibrains: string[] }>("/workflow_templates")).minibrains,
   template: async (name: string) =>
     workflowFromJson(await json(`/templates/${encodeURIComponent(name)}`)),
+
+  parts: () => json<Part[]>("/parts"),
+  savePart: async (name: string, part: string, defs: Workflow["defs"]): Promise<Part> =>
+    (await post(`/parts/${encodeURIComponent(name)}`, { part, defs })).json(),
 
   files: () => json<FileInfo[]>("/userdata?dir=workflows&recurse=true&full_info=true"),
 

@@ -11,6 +11,7 @@ import { type Command, listenForKeys } from "./editor/commands";
 import { Editor, type EditorCallbacks } from "./editor/editor";
 import { Files } from "./editor/files";
 import { OwnKeys } from "./editor/own_keys";
+import { Parts } from "./editor/parts";
 import { Pictures } from "./editor/pictures";
 import { Session } from "./editor/session";
 import { StartPictures } from "./editor/start_pictures";
@@ -66,6 +67,7 @@ async function start(): Promise<void> {
   };
   const editor: Editor = new Editor(canvas, catalog, callbacks);
   const files = new Files(editor);
+  const parts = new Parts(editor);
   const session = new Session(editor, element("screens"));
   const pictures = new Pictures(editor, session);
   files.pictureToSave = () => pictures.ofGame();
@@ -96,6 +98,7 @@ async function start(): Promise<void> {
     help: () => openHelp(commands),
     theme,
     panel,
+    parts,
     pictures,
     values: () => values.toggle(),
     showValues: () => values.open(),
@@ -128,6 +131,8 @@ async function start(): Promise<void> {
     panel.renderFiles();
   };
   session.on((what) => what === "brains" && void loadBrains());
+  session.on((what) => what === "parts" && void parts.load());
+  parts.on(() => inspector.render(true));
   const startPictures = new StartPictures(editor);
   session.on((what) => {
     if (what === "games") void editor.games.load().then(() => startPictures.update());

@@ -1,12 +1,18 @@
 /** All edits of a workflow, from the mouse, the keyboard and the menus. Owns the document, the board and the checks. */
 
-import { api, type Fault, faultText, RequestError } from "../api";
+import { api, type Fault, faultText, type Part, RequestError } from "../api";
 import { Board } from "../board/board";
 import type { BoardEvents, DraggedLink, MenuTarget } from "../board/events";
 import { boxesOf, MIN_WIDTH } from "../canvas/shape";
 import { boxTypes } from "../model/box_types";
 import { type Catalog, inputOf, isReroute } from "../model/catalog";
-import { copyNodes, findFreePosition, parseClipboard, pasteNodes } from "../model/clipboard";
+import {
+  copyNodes,
+  findFreePosition,
+  parseClipboard,
+  pasteNodes,
+  withSubgraphs,
+} from "../model/clipboard";
 import {
   inputKind,
   type Linking,
@@ -72,6 +78,8 @@ export class Editor {
   readonly document = new OpenDocument();
   readonly board: Board;
   readonly games: Games;
+  /** The user's parts that can be inserted. */
+  parts: readonly Part[] = [];
   faults: readonly Fault[] = [];
   linking: Linking = UNKNOWN_LINKING;
   readonly #listeners = new Map<Topic, Set<() => void>>();
@@ -284,6 +292,48 @@ export class Editor {
     return null;
   }
 
+  /** The subgraph of the selected box, or that whose inside is shown; null: neither. */
+  get chosenSubgraph(): { readonly name: string; readonly subgraph: Subgraph } | null {
+    const [id, ...others] = this.selection;
+    const name = id && !others.length ? subgraphs.subgraphName(this.entry(id)!.type) : null;
+    const subgraph = name ? own(this.document.workflow.defs, name) : undefined;
+    return name && subgraph ? { name, subgraph } : this.subgraph;
+  }
+
+  /** Note that a subgraph was saved as a part. */
+  setPart(name: string, part: string, version: number): void {
+    const whole = this.document.workflow;
+    const subgraph = own(whole.defs, name);
+    if (!subgraph) return;
+    this.document.commit({
+      ...whole,
+      defs: { ...whole.defs, [name]: { ...subgraph, version, part } },
+    });
+  }
+
+  /** The part that a subgraph was saved as or inserted from, if it has a newer version now; else null. */
+  newerPart(subgraph: Subgraph): Part | null {
+    const part = this.parts.find(({ name }) => name === subgraph.part);
+    const version = part?.defs[part.part]?.version ?? 1;
+    return part && version > (subgraph.version ?? 1) ? part : null;
+  }
+
+  /** Replace a subgraph by the stored version of its part. */
+  updateFromPart(name: string): void {
+    const whole = this.document.workflow;
+    const subgraph = own(whole.defs, name);
+    const part = subgraph && this.newerPart(subgraph);
+    if (!part) return;
+    const { [part.part]: stored, ...inner } = part.defs;
+    const [defs, types] = withSubgraphs(whole, { ...EMPTY, defs: inner });
+    const nodes = Object.entries(stored!.nodes).map(
+      ([id, entry]) => [id, { ...entry, type: types.get(entry.type) ?? entry.type }] as const,
+    );
+    const updated = { ...stored!, nodes: Object.fromEntries(nodes), part: part.name };
+    const next = { ...whole, defs: { ...defs, [name]: updated } };
+    this.document.commit(subgraphs.withoutUnused(next));
+  }
+
   /** The name of a node's widget on the box whose inside is shown; null: it is not shown there. */
   shownWidget(id: string, widget: string): string | null {
     const widgets = Object.entries(this.subgraph?.subgraph.widgets ?? {});
@@ -375,10 +425,44 @@ export class Editor {
 
   /** Add a node at a position; with null, in a free place near the middle of the view, and show it. */
   add(type: string, at: Point | null, set?: NodeEntry["set"]): string {
+    if (type.startsWith("parts/")) return this.#addPart(type, at, null);
     const id = edits.idFor(this.workflow, type);
     const entry = this.#newEntry(type, set);
     const place = at ?? this.#freePosition(entry);
     this.#commit(edits.addNode(this.workflow, id, entry, place));
+    this.board.select([id]);
+    if (at === null) this.board.reveal(id);
+    return id;
+  }
+
+  /** Add a box of a part, whose subgraph is copied into the workflow, perhaps linked to the dragged end of a link. */
+  #addPart(
+    type: string,
+    at: Point | null,
+    linked: { socket: string | null; dragged: DraggedLink } | null,
+  ): string {
+    const part = this.parts.find(({ name }) => `parts/${name}` === type)!;
+    const subgraph = part.defs[part.part]!;
+    const entry = { type: `defs/${part.part}`, title: subgraph.title || part.name };
+    const clip: Workflow = {
+      minibrains: 1,
+      nodes: { [part.part]: entry },
+      layout: { [part.part]: [0, 0] },
+      defs: { ...part.defs, [part.part]: { ...subgraph, part: part.name } },
+    };
+    const place = at ?? this.#freePosition(entry);
+    const { workflow, ids } = pasteNodes(this.workflow, clip, place);
+    const id = ids[0]!;
+    let next = workflow;
+    if (linked?.socket) {
+      const { dragged } = linked;
+      if (dragged.detached) next = edits.removeLink(next, dragged.detached);
+      const here = { node: id, socket: linked.socket };
+      const isFrom = dragged.side === "output";
+      const link = isFrom ? { from: dragged.end, to: here } : { from: here, to: dragged.end };
+      next = edits.addLink(next, link, this.#isMany(next, link.to));
+    }
+    this.#commit(next);
     this.board.select([id]);
     if (at === null) this.board.reveal(id);
     return id;
@@ -397,6 +481,10 @@ export class Editor {
 
   /** Add a node and link it to the dragged end of a link. This is a single step for undo. */
   addLinked(type: string, socket: string | null, at: Point, dragged: DraggedLink): void {
+    if (type.startsWith("parts/")) {
+      this.#addPart(type, [at[0], at[1] - 48], { socket, dragged });
+      return;
+    }
     const id = edits.idFor(this.workflow, type);
     const nodeType = this.catalog.find(type);
     const before = dragged.detached

@@ -33,7 +33,16 @@ const BESIDE = "beside another";
 const isSameGraph = (a: Pick<Workflow, "nodes" | "defs"> | JsonObject, b: Workflow): boolean =>
   same(a.nodes, b.nodes) && same(a.defs ?? {}, b.defs ?? {});
 
-type Topic = "run" | "lists" | "workflows" | "brains" | "games" | "data" | "asking" | "sweep";
+type Topic =
+  | "run"
+  | "lists"
+  | "workflows"
+  | "parts"
+  | "brains"
+  | "games"
+  | "data"
+  | "asking"
+  | "sweep";
 
 export class Session {
   run: Run | null = null;
@@ -547,7 +556,8 @@ export class Session {
     if (wasLost && this.run) void this.#catchUp(this.run.id);
     this.#render();
     if (isOpen)
-      for (const what of ["lists", "workflows", "brains", "games"] as const) this.#emit(what);
+      for (const what of ["lists", "workflows", "parts", "brains", "games"] as const)
+        this.#emit(what);
   }
 
   #event(type: string, data: JsonObject): void {
@@ -556,7 +566,8 @@ export class Session {
       return;
     }
     if (type === "files") {
-      this.#emit(data.what === "brains" || data.what === "data" ? data.what : "workflows");
+      const { what } = data;
+      this.#emit(what === "brains" || what === "data" || what === "parts" ? what : "workflows");
       return;
     }
     if (type === "asking") {

@@ -73,6 +73,7 @@ export class Catalog {
   readonly #types: ReadonlyMap<string, NodeType>;
   readonly #boxes = new Map<string, NodeType | undefined>();
   #boxTypes: BoxTypes = () => undefined;
+  #parts: readonly NodeType[] = [];
 
   constructor(types: Readonly<Record<string, NodeType>>) {
     this.#types = new Map(Object.values(types).map((type) => [type.type, type]));
@@ -92,6 +93,15 @@ export class Catalog {
       const [itsName, itsVersion] = each.type.split("@");
       return itsName === name && Number(version) < Number(itsVersion);
     });
+  }
+
+  /** The user's parts, as types of boxes: "parts/NAME". */
+  get parts(): readonly NodeType[] {
+    return this.#parts;
+  }
+
+  setParts(parts: readonly NodeType[]): void {
+    this.#parts = parts;
   }
 
   /** Set the types of boxes, which follow from the workflow. */
@@ -135,7 +145,11 @@ export function isScreen(type: NodeType): boolean {
 }
 
 export const typeBase = (type: NodeType): string =>
-  type.type.replace(/@.*$/, "").split(".").at(-1)!;
+  type.type
+    .replace(/@.*$/, "")
+    .replace(/^parts\//, "")
+    .split(".")
+    .at(-1)!;
 
 export const isReroute = (type: NodeType | undefined): boolean =>
   type !== undefined && typeBase(type) === "Reroute";

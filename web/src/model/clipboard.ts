@@ -111,7 +111,7 @@ export function pasteNodes(
 }
 
 /** Return the subgraphs of a workflow with those of a clip, and the new types of boxes, of which some have a new name. */
-function withSubgraphs(
+export function withSubgraphs(
   workflow: Workflow,
   clip: Workflow,
 ): readonly [Workflow["defs"], ReadonlyMap<string, string>] {

@@ -24,7 +24,7 @@ export function suggest(
   query: string,
   dragged: DraggedEnd | null = null,
 ): readonly Suggestion[] {
-  const found = catalog.types.flatMap((type) => {
+  const found = [...catalog.types, ...catalog.parts].flatMap((type) => {
     const match = matchScore(type, query);
     const socket = dragged ? bestSocket(type, linking, dragged) : { name: null, score: 0 };
     return match === null || socket === null

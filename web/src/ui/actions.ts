@@ -3,6 +3,7 @@
 import type { Command } from "../editor/commands";
 import type { Editor } from "../editor/editor";
 import type { Files } from "../editor/files";
+import type { Parts } from "../editor/parts";
 import type { Pictures } from "../editor/pictures";
 import type { Session } from "../editor/session";
 import { isLive, isTicking } from "../live/run";
@@ -26,6 +27,7 @@ export interface CommandContext {
   /** Show the values of the selected node, if they are hidden. */
   showValues(): void;
   readonly panel: Panel;
+  readonly parts: Parts;
   readonly pictures: Pictures;
 }
 
@@ -291,6 +293,16 @@ export function makeCommands(
       keys: ["Shift+u"],
       isDisabled: () => !editor.selection.some((id) => editor.isBox(id)),
       run: () => editor.unpack(),
+    },
+    {
+      name: "Save the box as a part",
+      section: "Nodes",
+      keys: [],
+      isDisabled: () => editor.chosenSubgraph === null,
+      run: () => {
+        const chosen = editor.chosenSubgraph;
+        if (chosen) void context.parts.save(chosen.name, chosen.subgraph);
+      },
     },
     {
       name: "Align left",

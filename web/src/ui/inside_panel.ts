@@ -2,9 +2,9 @@
 
 import type { Editor } from "../editor/editor";
 import type { Part } from "../model/subgraphs";
-import { parseSocketRef } from "../model/workflow";
+import { parseSocketRef, type Subgraph } from "../model/workflow";
 import { textField } from "./controls";
-import { h, iconButton } from "./dom";
+import { button, h, icon, iconButton } from "./dom";
 import { showMessage } from "./overlay";
 
 interface Sections {
@@ -43,9 +43,12 @@ export function insidePanel(editor: Editor, { section, source }: Sections): HTML
   description.addEventListener("change", () => editor.document.endGesture());
   const users = editor.boxesOf(name);
   const others = users > 1 ? `, used by ${users} boxes, which all change` : "";
+  const notice = partNotice(editor, name, subgraph);
   const part = (key: Part) => parts(editor, key, subgraph[key] ?? {});
   const border = `${editor.path}/:out`;
-  const outputs = Object.entries(editor.entry(border)?.in ?? {});
+  const sources: Record<string, HTMLElement> = {};
+  for (const [output, from] of Object.entries(editor.entry(border)?.in ?? {}))
+    sources[output] = source(border, output, String(from), `output ${output}`);
   return [
     h(
       "header",
@@ -53,6 +56,7 @@ export function insidePanel(editor: Editor, { section, source }: Sections): HTML
       title,
       h("p", { class: "muted" }, `Box, version ${subgraph.version ?? 1}${others}`),
     ),
+    ...(notice ? [notice] : []),
     section("Description", description),
     section(
       "Inputs of the box",
@@ -61,8 +65,8 @@ export function insidePanel(editor: Editor, { section, source }: Sections): HTML
     ),
     section(
       "Outputs of the box",
-      ...part("outputs"),
-      ...outputs.map(([output, from]) => source(border, output, String(from), `output ${output}`)),
+      ...parts(editor, "outputs", subgraph.outputs ?? {}, sources),
+      h("small", {}, "Another output comes from:"),
       source(border, "new_socket", "", "new output"),
     ),
     section(
@@ -74,11 +78,26 @@ export function insidePanel(editor: Editor, { section, source }: Sections): HTML
   ];
 }
 
+/** Return a notice, with a button, if the part that a subgraph comes from has a newer version; else null. */
+export function partNotice(editor: Editor, name: string, subgraph: Subgraph): HTMLElement | null {
+  const part = editor.newerPart(subgraph);
+  if (!part) return null;
+  const stored = part.defs[part.part]?.version ?? 1;
+  const text = `The part ${part.name} has version ${stored}; this copy is version ${subgraph.version ?? 1}.`;
+  return h(
+    "div",
+    { class: "stack" },
+    h("p", { class: "notice" }, icon("warn"), text),
+    button("Update from the part", () => editor.updateFromPart(name), ""),
+  );
+}
+
 /** Return a field for each name, to rename and to remove it. */
 function parts(
   editor: Editor,
   part: Part,
   ends: Readonly<Record<string, string | readonly string[]>>,
+  choices: Readonly<Record<string, HTMLElement>> = {},
 ): HTMLElement[] {
   return Object.entries(ends).map(([name, texts]) => {
     const field = textField(
@@ -106,7 +125,7 @@ function parts(
       "div",
       { class: "row" },
       h("div", { class: "row-head" }, field, remove),
-      h("small", {}, `${ENDS[part]} ${list.join(", ") || "nothing"}`),
+      choices[name] ?? h("small", {}, `${ENDS[part]} ${list.join(", ") || "nothing"}`),
     );
   });
 }

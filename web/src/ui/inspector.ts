@@ -29,7 +29,7 @@ import { askForBox } from "./box_dialog";
 import { openBrain } from "./brain_view";
 import { control, range, textField } from "./controls";
 import { button, h, icon, iconButton } from "./dom";
-import { insidePanel } from "./inside_panel";
+import { insidePanel, partNotice } from "./inside_panel";
 import { openMenu } from "./overlay";
 import { swatch } from "./palette";
 import { widgetField } from "./widget_field";
@@ -77,7 +77,7 @@ export class Inspector {
     else if (editor.subgraph) shown = ["", editor.path, editor.subgraph, this.#linkingVersion];
     else if (ids.length === 0) shown = ["", workflow.title, workflow.description, workflow.run];
     if (id && editor.subgraph) shown = [...shown, editor.subgraph.subgraph.widgets];
-    if (id && editor.isBox(id)) shown = [...shown, editor.typeOf(id)];
+    if (id && editor.isBox(id)) shown = [...shown, editor.typeOf(id), editor.chosenSubgraph];
     const key = JSON.stringify(shown);
     const isTyping =
       this.element.contains(document.activeElement) &&
@@ -140,6 +140,7 @@ export class Inspector {
               button("Open the box", () => editor.enter(id), ""),
               button("Unpack the box", () => editor.unpack(), ""),
             ),
+            partNotice(editor, editor.chosenSubgraph!.name, editor.chosenSubgraph!.subgraph) ?? "",
           ]
         : []),
       button("Values in full", () => this.showValues(), ""),

@@ -110,7 +110,9 @@ function nodeItems(
     { ...command("Colour"), run: () => colourMenu(editor, client) },
     null,
     command("Make a box"),
-    ...(editor.isBox(id) ? [command("Open the box"), command("Unpack the box")] : []),
+    ...(editor.isBox(id)
+      ? [command("Open the box"), command("Unpack the box"), command("Save the box as a part")]
+      : []),
     command("Group"),
     command("Align left"),
     command("Align top"),
