@@ -114,10 +114,12 @@ def test_a_node_that_was_just_written_has_no_fault(output: str) -> None:
     assert all(line.startswith("typed_pack.py") for line in found)
 
 
+@pytest.mark.slow
 def test_what_is_right_is_left_alone(said: dict[int, list[str]]) -> None:
     assert all(number > len(PACK.splitlines()) for number in said), said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("statement", WRONG)
 def test_what_is_wrong_is_named(said: dict[int, list[str]], statement: str) -> None:
     number = len(PACK.splitlines()) + 1 + list(WRONG).index(statement)

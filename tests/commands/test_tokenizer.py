@@ -125,6 +125,7 @@ def test_other_numbers_are_told_digit_by_digit(number: int) -> None:
     assert _tokens(f"a {number}%")[1:-1] == [f"Ġ{digits[0]}", *digits[1:]]
 
 
+@pytest.mark.slow
 def test_it_is_trained_the_same_in_another_process_and_on_more_threads() -> None:
     program = (
         "from server.commands.make_brains.tokenizer import train_tokenizer\n"

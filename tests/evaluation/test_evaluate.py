@@ -450,6 +450,7 @@ def test_the_baselines_may_play_fewer_episodes(
     assert "duel_expert minus other (against): +0.0 points in 5 pairs, 95 % interval " in text
 
 
+@pytest.mark.slow
 def test_episode_by_episode_everybody_has_the_same_start(
     four: tuple[Path, dict[str, Any], str],
 ) -> None:

@@ -167,6 +167,7 @@ def test_a_table_learns_by_policy_gradient(interval: int, monkeypatch: pytest.Mo
     assert scores[1] > scores[0] + 0.2
 
 
+@pytest.mark.slow
 def test_a_table_that_only_waits_learns_to_walk_in(monkeypatch: pytest.MonkeyPatch) -> None:
     """It throws whoever comes near, and the enemy does so too seldom."""
     monkeypatch.setattr(gradient, "AGAIN", 4)

@@ -247,6 +247,7 @@ def test_pictures_without_a_barcode_have_none(game: str, console: RetroEmulator)
 # -- saved and repeated ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @every_game
 def test_200_saves_and_loads_are_exact(game: str, console: RetroEmulator) -> None:
     pads = _random_pads(game, 5, seed=3)

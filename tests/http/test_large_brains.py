@@ -129,6 +129,7 @@ def test_a_request_that_hangs_does_not_keep_the_server_from_ending(server: Serve
     assert server.end() == 0
 
 
+@pytest.mark.slow
 def test_the_second_signal_ends_the_server_at_once_and_the_worker_follows(server: Server) -> None:
     async def talk(client: Talk) -> None:
         async with client.page() as page:

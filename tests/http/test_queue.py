@@ -74,6 +74,7 @@ def test_what_was_acknowledged_is_played_by_the_next_server(
     assert list((data / "queue").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_run_that_had_begun_is_not_tried_again(tmp_path: Path) -> None:
     """As if the server had been killed between the run folder and the end of the wait."""
     data = tmp_path / "data"
@@ -102,6 +103,7 @@ def test_a_run_that_had_begun_is_not_tried_again(tmp_path: Path) -> None:
     assert not request.exists()
 
 
+@pytest.mark.slow
 def test_a_run_whose_folder_was_half_made_is_played_and_stands_once_in_the_history(
     tmp_path: Path,
 ) -> None:
@@ -135,6 +137,7 @@ def test_a_run_whose_folder_was_half_made_is_played_and_stands_once_in_the_histo
         server.talk(after)
 
 
+@pytest.mark.slow
 def test_the_history_keeps_its_order_when_the_clock_is_set_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

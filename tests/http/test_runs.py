@@ -414,6 +414,7 @@ def test_freed_workers_are_replaced(server: Server) -> None:
 # -- history ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_history_survives_a_restart_and_runs_survive_a_killed_server(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with serving(data, "--parallel", 1) as server:

@@ -418,6 +418,7 @@ def test_wrong_settings_are_refused(tmp_path: Path, widgets: dict[str, Any], mes
 # -- going on
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["f32", "bf16"])
 def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(
     tmp_path: Path, home: Path, precision: str

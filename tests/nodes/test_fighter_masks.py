@@ -139,6 +139,7 @@ def test_facing_is_right_on_a_stage_that_was_never_seen(seed: int) -> None:
     assert _share_of_right_facings(VALIDATION, seed) >= 0.995
 
 
+@pytest.mark.slow
 def test_facing_is_right_in_mirror_matches() -> None:
     assert _share_of_right_facings(MIRRORS, seed=1) >= 0.995
 

@@ -194,6 +194,7 @@ def test_only_the_critic_learns_at_first(walk: str, home: Path, tmp_path: Path) 
     assert not np.array_equal(weights[1], weights[2])
 
 
+@pytest.mark.slow
 def test_a_curriculum_goes_on_and_is_remembered(home: Path, tmp_path: Path) -> None:
     walk = write_walk(tmp_path, ticks=60)
     stages = (("Level1.*",), ("Level1.Kaze*",), ("Level1.KazeVsKaze",))
@@ -284,6 +285,7 @@ def test_a_training_is_the_same_with_evaluations(walk: str, home: Path, tmp_path
         assert values.tolist() == table(home, "evaluated")[column].tolist()
 
 
+@pytest.mark.slow
 def test_the_best_evaluation_is_the_result(walk: str, home: Path, tmp_path: Path) -> None:
     settings = {"save": "better", "checkpoint": 1, "rate": 0.05, **SHORT, **EVALUATED}
     host = train(make(walk, **settings), tmp_path)
@@ -320,6 +322,7 @@ class StoppedHost(ScratchHost):
         self.stopping = text == "evaluation"
 
 
+@pytest.mark.slow
 def test_an_evaluation_that_was_stopped_is_made_up_for(
     walk: str, home: Path, tmp_path: Path
 ) -> None:

@@ -52,6 +52,7 @@ def _check_memory(model: LocalModel, brain: VLMBrain, precision: str) -> None:
     assert said == pytest.approx(taken, rel=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", tiny_families.FAMILIES)
 def test_in_8_bits_it_answers_nearly_the_same_in_less_memory(family: str, tmp_path: Path) -> None:
     brain = _pack(tmp_path, family)
@@ -61,6 +62,7 @@ def test_in_8_bits_it_answers_nearly_the_same_in_less_memory(family: str, tmp_pa
     _check_memory(model, brain, "int8")
 
 
+@pytest.mark.slow
 def test_in_4_bits_it_answers_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, size in {"hidden_size": 64, "intermediate_size": 64, "head_dim": 32}.items():
         monkeypatch.setitem(tiny_families.TEXT, name, size)

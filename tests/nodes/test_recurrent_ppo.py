@@ -80,6 +80,7 @@ def table(home: Path, name: str, file: str = "updates.csv") -> str:
     return (home / "training" / name / file).read_text()
 
 
+@pytest.mark.slow
 def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(pack: str, home: Path) -> None:
     train(pack, name="whole")
     train(pack, name="parts", updates=2)

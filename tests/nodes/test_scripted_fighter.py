@@ -154,6 +154,7 @@ def test_every_style_plays_a_match_to_its_end(summary: Callable[..., dict[str, A
     assert len(trajectories) == len(STYLES)
 
 
+@pytest.mark.slow
 def test_its_matches_differ_by_seed_and_repeat(summary: Callable[..., dict[str, Any]]) -> None:
     matches = ("duel_expert", "--episodes", 3, "--ticks", 900)
     first, again = summary(*matches), summary(*matches)

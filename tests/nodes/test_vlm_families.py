@@ -234,6 +234,7 @@ def _ask(node: Any, image: np.ndarray, prompt: str, *adapters: Adapter) -> Answe
     return answer
 
 
+@pytest.mark.slow
 def test_it_reads_and_answers_as_transformers_alone_does(small: Small) -> None:
     asked = small.asked
     chooser, writer = small.node(answer="choose"), small.node(max_tokens=8)

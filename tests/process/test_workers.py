@@ -98,6 +98,7 @@ def test_two_workers_play_what_one_process_plays(
     assert two["worker_deaths"] == 0
 
 
+@pytest.mark.slow
 def test_each_worker_has_a_folder_and_the_clip_is_delivered(
     summary: Summary, tmp_path: Path
 ) -> None:
@@ -117,6 +118,7 @@ def test_each_worker_has_a_folder_and_the_clip_is_delivered(
     assert result["clip"] == str(tmp_path / "first.mp4")
 
 
+@pytest.mark.slow
 def test_what_a_node_says_in_a_worker_is_heard(minibrains: Any, tmp_path: Path) -> None:
     done = minibrains(
         "run", *RANDOM, "--workers", 2, "--set", 'console.game=["Airstriker-Genesis-v0"]'
@@ -220,6 +222,7 @@ def test_ctrl_c_stops_all_workers_after_the_tick(
         _await(lambda: not _members(run.pid))
 
 
+@pytest.mark.slow
 def test_a_second_ctrl_c_ends_a_run_whose_node_hangs(tmp_path: Path, random_with: Any) -> None:
     arguments = random_with("Hangs", marks=str(tmp_path))
     with _started(tmp_path, *map(str, arguments), "--workers", "2", "--json") as run:

@@ -49,6 +49,7 @@ def test_the_reference_covers_all_exports_and_all_nodes(pages: Path) -> None:
     assert (pages / "index.html").is_file()
 
 
+@pytest.mark.slow
 def test_sections_and_socket_tables_are_shown(pages: Path) -> None:
     assert '<h6 id="arguments">Arguments:</h6>' in (pages / "minibrains.html").read_text()
     frames = (pages / "nodes" / "vision" / "frames.html").read_text()

@@ -89,6 +89,7 @@ def later(seen: dict[int, dict[str, Any]], tick: int) -> dict[int, dict[str, Any
     return {at: values for at, values in seen.items() if at >= tick}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("workflow", "ticks", "tick"),
     [

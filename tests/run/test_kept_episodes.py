@@ -69,6 +69,7 @@ def test_what_is_there_is_not_played_again(tmp_path: Path, place: str) -> None:
         assert (line["workflow"], line["command"]) == ("workflow", spec.command)
 
 
+@pytest.mark.slow
 def test_workers_skip_them_as_well(tmp_path: Path) -> None:
     spec = replace(_spec(tmp_path), workers=2)
     assert _played(spec) == [(0, "limit", 20), (1, "limit", 20)]

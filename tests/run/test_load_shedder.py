@@ -65,6 +65,7 @@ NODES: dict[str, Any] = {
 TYPES = (RetroEmulator, Variable, Every, Heavy, Thinks)
 
 
+@pytest.mark.slow
 def test_optional_nodes_make_room_and_come_back() -> None:
     engine = make_engine(NODES, TYPES)
     said: list[str] = []

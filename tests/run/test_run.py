@@ -284,6 +284,7 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(minibrains: Any) -> None:
     assert "the run folder" in json.loads(done.stdout)["error"]["message"]
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_run_after_the_tick_with_its_summary(tmp_path: Path) -> None:
     command = [
         sys.executable, "-m", "server", "run", "airstriker", "--episodes", "100000", "--json",
@@ -311,6 +312,7 @@ def _wait_for_an_episode(process: subprocess.Popen[str], folder: Path) -> int:
     raise AssertionError(f"the run ended by itself: {process.communicate()}")
 
 
+@pytest.mark.slow
 def test_reading_a_workflow_imports_no_emulator_and_no_torch(tmp_path: Path) -> None:
     commands = [["--help"]]
     for path in sorted(bundled_dir("workflows").glob("*.json")):

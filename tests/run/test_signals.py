@@ -14,6 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support.timeouts import TIMEOUT
 
 RUN = [sys.executable, "-m", "server", "run", "airstriker_random", "--episodes", "100000"]
@@ -35,6 +37,7 @@ def test_a_run_whose_terminal_is_closed_is_summed_up(tmp_path: Path) -> None:
     assert summary["episodes"] == [json.loads(line) for line in _episodes(tmp_path)]
 
 
+@pytest.mark.slow
 def test_a_run_under_nohup_goes_on_when_its_terminal_is_closed(tmp_path: Path) -> None:
     with _started(["nohup", *RUN], tmp_path) as run:
         _await(run, lambda: _episodes(tmp_path))

@@ -26,14 +26,15 @@ def run_script(name: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
         "look.py",
         "several.py",
         "with_sb3.py",
-        pytest.param("with_sac.py", marks=pytest.mark.slow),
-        pytest.param("remember.py", marks=pytest.mark.slow),
+        "with_sac.py",
+        "remember.py",
         "own_loop.py",
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.support.contrast import least_contrast
@@ -16,6 +17,7 @@ def find(page: EditorPage, text: str) -> None:
     page.page.keyboard.type(text)
 
 
+@pytest.mark.slow
 def test_a_game_is_played_paused_and_kept_by_the_names_of_commands(
     page: EditorPage, screenshots: Path | None
 ) -> None:

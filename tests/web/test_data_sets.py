@@ -53,6 +53,7 @@ def _label(dialog: Locator) -> Locator:
     return dialog.locator("dl[aria-label=Facts] dd").first
 
 
+@pytest.mark.slow
 def test_samples_are_looked_at_page_by_page(
     browser: Browser, server: Server, data: DataSet
 ) -> None:

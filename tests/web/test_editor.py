@@ -799,6 +799,7 @@ def test_a_change_of_a_run_that_waits_is_made_when_it_ticks(
         page.ask("session.control('stop')")
 
 
+@pytest.mark.slow
 def test_a_server_killed_in_mid_run_comes_back_with_all_that_was_saved(
     browser: Browser, tmp_path: Path
 ) -> None:

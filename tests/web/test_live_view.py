@@ -105,6 +105,7 @@ def test_a_value_is_red_once_its_node_no_longer_runs(page: EditorPage) -> None:
     page.page.get_by_role("button", name="Stop").click()
 
 
+@pytest.mark.slow
 def test_previews_show_numbers_pads_texts_and_probabilities(
     page: EditorPage, screenshots: Path | None
 ) -> None:

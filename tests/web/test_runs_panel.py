@@ -76,6 +76,7 @@ def test_runs_are_told_apart_found_and_opened(
         assert page.troubles == []
 
 
+@pytest.mark.slow
 def test_the_clip_of_a_run_is_played(browser: Browser, tmp_path: Path) -> None:
     with serving(tmp_path / "data") as server, editor(browser, server.address) as page:
         page.start_with("airstriker_random")

@@ -72,6 +72,7 @@ def expect_thinking_times(page: EditorPage) -> None:
     expect(bars.locator("i").first).to_have_attribute("title", title)
 
 
+@pytest.mark.slow
 def test_numbers_flags_and_logits_of_a_network(page: EditorPage, screenshots: Path | None) -> None:
     page.start_with("airstriker_pixels")
     page.set_many_episodes()

@@ -173,7 +173,7 @@ def street_fighter(
                 # its answer, which is one of several numbers
                 action = int(answer.text or 0)
                 if action == latest and times >= repeat.limit:
-                    action = next(other for other in repeat.instead if other != action)
+                    action = next(other for other in repeat.alternatives if other != action)
                 if action == latest:
                     times += 1
                 else:
