@@ -1,6 +1,6 @@
 # make run    set up a virtual environment, play Duel with a vision-language model, print result, path of the clip, the editor
-# make test   set up, then lint, types and tests (13 minutes on two idle cores)
-# make slow   the tests that take three seconds or more each: a network is trained, the shipped one plays 50 matches (eleven minutes)
+# make test   set up, then lint, types and tests (ten minutes on two idle cores)
+# make slow   the tests that take three seconds or more each: a network is trained, the shipped one plays 50 matches (twenty minutes)
 # make docs   set up, then build the API reference: build/api/index.html
 # make soak   what takes longer still: kills, faults, twenty minutes of runs, thousands of hostile requests and files (an hour)
 PYTHON ?= python3

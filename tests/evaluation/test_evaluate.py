@@ -586,6 +586,7 @@ def test_a_killed_evaluation_goes_on_where_it_was(
     assert json.loads(done.stdout)["players"][0]["n"] == more
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_was_played(with_baselines: Path) -> None:
     command = [sys.executable, "-m", "server", "evaluate", "duel_expert", *LEVEL4, "4000", "--json"]
     with subprocess.Popen(
