@@ -22,7 +22,7 @@ from minibrains.graph.registry import Registry
 from minibrains.run.spec import RunSpec
 from minibrains.values import parse_json
 
-MOST: Final = 200
+MAX_VARIANTS: Final = 200
 """Largest number of variants."""
 
 
@@ -229,8 +229,8 @@ def _check_axes(axes: Sequence[Axis]) -> None:
     count = 1
     for axis in axes:
         count *= len(axis.values)
-    if count > MOST:
-        raise MinibrainsError(f"these are {count} variants; expected at most {MOST}")
+    if count > MAX_VARIANTS:
+        raise MinibrainsError(f"these are {count} variants; expected at most {MAX_VARIANTS}")
 
 
 def write_result(sweep: Sweep, rows: Sequence[Rows], out: Path) -> dict[str, Any]:

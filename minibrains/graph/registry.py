@@ -124,22 +124,32 @@ class Registry(Mapping[str, type[Node]]):
         data = copy.deepcopy(workflow.to_json())
         faults: list[Fault] = []
         renamed = self._migrate_nodes(data["nodes"], "", faults)
-        for name in {box.subgraph for box in workflow.boxes.values()}:
-            subgraph = data["defs"][name]
-            before = copy.deepcopy(subgraph["nodes"])
-            inside = self._migrate_nodes(subgraph["nodes"], f"{name}/", faults)
-            _rename_ends(subgraph, before, self)
-            outputs = subgraph.get("outputs", {})
-            for output, link in outputs.items() if isinstance(outputs, dict) else ():
-                outputs[output] = _follow(link, inside)
-            for path, box in workflow.boxes.items():
-                if box.subgraph == name:
-                    renamed.update({f"{path}/{node}": names for node, names in inside.items()})
+        inside: dict[str, dict[str, list[Mapping[str, str]]]] = {}
+        for box in workflow.boxes.values():
+            if box.subgraph not in inside:
+                subgraph = data["defs"][box.subgraph]
+                inside[box.subgraph] = self._migrate_subgraph(box.subgraph, subgraph, faults)
+        for path, box in workflow.boxes.items():
+            for node, names in inside[box.subgraph].items():
+                renamed[f"{path}/{node}"] = names
         if isinstance(data.get("breakpoints"), dict):
             conditions = data["breakpoints"].items()
             data["breakpoints"] = {_follow(link, renamed): text for link, text in conditions}
         migrated = parse_workflow(data, workflow.path)
         return replace(migrated, faults=(*migrated.faults, *faults))
+
+    def _migrate_subgraph(
+        self, name: str, subgraph: dict[str, Any], faults: list[Fault]
+    ) -> dict[str, list[Mapping[str, str]]]:
+        """Migrate a subgraph in place; return the new names of its nodes' outputs."""
+        before = copy.deepcopy(subgraph["nodes"])
+        renamed = self._migrate_nodes(subgraph["nodes"], f"{name}/", faults)
+        _rename_ends(subgraph, before, self)
+        outputs = subgraph.get("outputs")
+        if isinstance(outputs, dict):
+            for output, link in outputs.items():
+                outputs[output] = _follow(link, renamed)
+        return renamed
 
     def _migrate_nodes(
         self, nodes: dict[str, Any], where: str, faults: list[Fault]
@@ -255,10 +265,10 @@ def _rename_ends(subgraph: dict[str, Any], before: Mapping[str, Any], registry: 
         if not isinstance(ends, dict):
             continue
         for name, texts in ends.items():
-            renamed = []
-            for text in texts if isinstance(texts, list) else [texts]:
-                renamed.append(_renamed_end(text, key, before, registry))
-            ends[name] = renamed if isinstance(texts, list) else renamed[0]
+            if isinstance(texts, list):
+                ends[name] = [_renamed_end(text, key, before, registry) for text in texts]
+            else:
+                ends[name] = _renamed_end(texts, key, before, registry)
 
 
 def _renamed_end(text: Any, key: str, before: Mapping[str, Any], registry: Registry) -> Any:

@@ -57,24 +57,32 @@ def _check_memory(model: LocalModel, brain: VLMBrain, precision: str) -> None:
 def test_in_8_bits_it_answers_nearly_the_same_in_less_memory(family: str, tmp_path: Path) -> None:
     brain = _pack(tmp_path, family)
     model = _load(brain, "int8")
-    assert _shares(model, brain) == pytest.approx(_shares(_load(brain, "f32"), brain), abs=0.05)
+    expected = _shares(_load(brain, "f32"), brain)
+    found = _shares(model, brain)
+    assert found == pytest.approx(expected, abs=0.05)
     assert model.description.startswith("int8 on cpu, ")
     _check_memory(model, brain, "int8")
 
 
 @pytest.mark.slow
 def test_in_4_bits_it_answers_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, size in {"hidden_size": 64, "intermediate_size": 64, "head_dim": 32}.items():
-        monkeypatch.setitem(tiny_families.TEXT, name, size)
+    # layers whose inputs are whole blocks
+    monkeypatch.setitem(tiny_families.TEXT, "hidden_size", 64)
+    monkeypatch.setitem(tiny_families.TEXT, "intermediate_size", 64)
+    monkeypatch.setitem(tiny_families.TEXT, "head_dim", 32)
     brain = _pack(tmp_path, "Qwen3")
     model = _load(brain, "nf4")
-    assert _shares(model, brain) == pytest.approx(_shares(_load(brain, "f32"), brain), abs=0.1)
+    expected = _shares(_load(brain, "f32"), brain)
+    found = _shares(model, brain)
+    assert found == pytest.approx(expected, abs=0.1)
     _check_memory(model, brain, "nf4")
 
 
 def test_rows_that_are_no_whole_blocks_are_refused_in_4_bits(tmp_path: Path) -> None:
-    with pytest.raises(BrainError, match=r"has 32 inputs, .* multiples of 64; .* \"int8\""):
-        _load(_pack(tmp_path, "Qwen3"), "nf4")
+    brain = _pack(tmp_path, "Qwen3")
+    sentence = r"has 32 inputs, .* multiples of 64; .* \"int8\""
+    with pytest.raises(BrainError, match=sentence):
+        _load(brain, "nf4")
 
 
 def test_an_adapter_is_not_merged_into_8_bits(tmp_path: Path) -> None:

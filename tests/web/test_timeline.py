@@ -31,10 +31,21 @@ def rewind(page: EditorPage) -> tuple[Locator, Locator]:
         page.page.locator('[data-tab="runs"]').click()
     page.page.get_by_role("button", name="More for Airstriker").first.click()
     page.page.get_by_role("menuitem", name="Rewind").click()
+    page.until("session.run.rewinds")  # the run that was shown before has a timeline as well
     timeline = page.page.locator("#timeline")
     slider = timeline.get_by_label("Tick", exact=True)
     expect(slider).to_be_enabled()
     return timeline, slider
+
+
+def to_the_first_reward(page: EditorPage, amount: str) -> None:
+    """Go from tick 0 to the first mark of a reward, which is of this amount."""
+    timeline = page.page.locator("#timeline")
+    timeline.get_by_label("Marks to go to").select_option("reward")
+    timeline.get_by_label("Tick", exact=True).fill("0")
+    page.until("session.run.ticks === 0")
+    timeline.get_by_role("button", name="The next mark").click()
+    expect(timeline.locator("output")).to_contain_text(f"reward {amount}")
 
 
 @pytest.mark.slow
@@ -42,16 +53,12 @@ def test_a_recorded_run_is_shown_at_any_tick(page: EditorPage, screenshots: Path
     played = record(page, "airstriker")
 
     # opened from the panel
-    timeline, slider = rewind(page)
+    timeline, _ = rewind(page)
     assert page.ask("session.run.rewinds") == played
     expect(timeline.locator("output")).to_contain_text("Tick 250 of 250: game 1 ended: limit")
 
     # from mark to mark: the first reward is on the wire, and one tick before it is not
-    timeline.get_by_label("Marks to go to").select_option("reward")
-    slider.fill("0")
-    page.until("session.run.ticks === 0")
-    timeline.get_by_role("button", name="The next mark").click()
-    expect(timeline.locator("output")).to_contain_text("reward +20")
+    to_the_first_reward(page, "+20")
     page.until("session.run.values.get('console.reward') === '20'")
     at = page.ask("session.run.ticks")
     frames = page.frames("console", 1)
@@ -160,11 +167,7 @@ def test_the_tick_at_which_an_agent_lost_is_found_and_another_brain_would_have_w
     slider = timeline.get_by_label("Tick", exact=True)
     expect(slider).to_be_enabled()
     page.page.locator('[data-tab="runs"]').click()
-    timeline.get_by_label("Marks to go to").select_option("reward")
-    slider.fill("0")
-    page.until("session.run.ticks === 0")
-    timeline.get_by_role("button", name="The next mark").click()
-    expect(timeline.locator("output")).to_contain_text("reward -1")
+    to_the_first_reward(page, "-1")
     page.until("session.run.values.get('console.reward') === '-1'")
     lost_at = page.ask("session.run.ticks")
     if screenshots is not None:

@@ -39,7 +39,7 @@ REPEATS: Final = 15
 SIZE: Final = (64, 192, 3)
 """The size of the picture that sf2 shows its model."""
 PROMPT: Final = "You are on the left. Which action?"
-MOST: Final = 8
+MAX_TOKENS: Final = 8
 """The largest number of tokens of a generated answer."""
 _SHUTDOWN_TIMEOUT: Final = 10.0
 _TIMEOUT: Final = 600.0
@@ -136,12 +136,12 @@ def _ask_here(ref: BrainRef, answers: Sequence[str]) -> dict[str, _Rate]:
     works = {
         "choose": partial(ask, "choose", 0, 1),
         "choose, 8 together": partial(ask, "choose, 8 together", 0, RUNS),
-        "generate": partial(ask, "generate", MOST, 1),
-        "generate, 8 together": partial(ask, "generate, 8 together", MOST, RUNS),
+        "generate": partial(ask, "generate", MAX_TOKENS, 1),
+        "generate, 8 together": partial(ask, "generate, 8 together", MAX_TOKENS, RUNS),
     }
     if not answers:
         del works["choose"], works["choose, 8 together"]
-    works["in new words"] = partial(ask, "in new words", 0 if answers else MOST, 1, True)
+    works["in new words"] = partial(ask, "in new words", 0 if answers else MAX_TOKENS, 1, True)
     for work in works.values():
         work()
     cases: dict[str, _Rate] = {}
@@ -211,7 +211,7 @@ def _ask(
     else:
         model = LocalModel(ref, placement, answers, MODEL_CACHE.load)
     picture = np.random.default_rng(number).integers(0, 256, SIZE, np.uint8)
-    question = Question(picture, PROMPT, (), 0 if answers else MOST)
+    question = Question(picture, PROMPT, (), 0 if answers else MAX_TOKENS)
     model.answer([question])
     parent.send(b"ready")
     with suppress(EOFError):

@@ -4,7 +4,7 @@ import type { BoxTypes, Input, NodeType, Output, SocketKind, Widget } from "./ca
 import { BOX, inputOf } from "./catalog";
 import { isObject, own } from "./json";
 import { endsOf, NEW_SOCKET } from "./subgraphs";
-import { parseSocketRef, type Subgraph, type Workflow } from "./workflow";
+import { type NodeEntry, parseSocketRef, type Subgraph, type Workflow } from "./workflow";
 
 type Find = (type: string) => NodeType | undefined;
 
@@ -93,12 +93,18 @@ function inputs(subgraph: Subgraph, find: Find): Record<string, Input> {
   return found;
 }
 
+/** The node inside that a socket or a widget of a subgraph leads to, and its name there. */
+function findEnd(subgraph: Subgraph, text: string): { entry: NodeEntry; socket: string } | null {
+  const end = parseSocketRef(text);
+  const entry = end && own(subgraph.nodes, end.node);
+  return entry ? { entry, socket: end.socket } : null;
+}
+
 function outputs(subgraph: Subgraph, find: Find): Record<string, Output> {
   const found: Record<string, Output> = {};
   for (const [name, text] of Object.entries(subgraph.outputs ?? {})) {
-    const end = parseSocketRef(text);
-    const entry = end && own(subgraph.nodes, end.node);
-    const output = entry ? own(find(entry.type)?.outputs, end.socket) : undefined;
+    const end = findEnd(subgraph, text);
+    const output = end ? own(find(end.entry.type)?.outputs, end.socket) : undefined;
     found[name] = output ?? { ...ANYTHING, ...OUTPUT, doc: "" };
   }
   return found;
@@ -107,11 +113,10 @@ function outputs(subgraph: Subgraph, find: Find): Record<string, Output> {
 function widgets(subgraph: Subgraph, find: Find): Record<string, Widget> {
   const found: Record<string, Widget> = {};
   for (const [name, text] of Object.entries(subgraph.widgets ?? {})) {
-    const end = parseSocketRef(text);
-    const entry = end && own(subgraph.nodes, end.node);
-    const widget = entry ? own(find(entry.type)?.widgets, end.socket) : undefined;
-    if (!widget || !entry || !end) continue;
-    const set = isObject(entry.set) ? own(entry.set, end.socket) : undefined;
+    const end = findEnd(subgraph, text);
+    const widget = end ? own(find(end.entry.type)?.widgets, end.socket) : undefined;
+    if (!widget || !end) continue;
+    const set = isObject(end.entry.set) ? own(end.entry.set, end.socket) : undefined;
     // without a value of the box, that of the node inside holds
     found[name] = set === undefined ? widget : { ...widget, default: set, required: false };
   }

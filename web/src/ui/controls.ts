@@ -110,6 +110,20 @@ export function range(min: Json | undefined, max: Json | undefined): string {
   return typeof max === "number" ? ` up to ${max}` : "";
 }
 
+/** A field for several lines. `change` is called while a person types, and `end` when they are done. */
+export function textArea(
+  text: string,
+  attributes: Record<string, string>,
+  change: (text: string) => void,
+  end: () => void,
+): HTMLTextAreaElement {
+  const area = h("textarea", { class: "field", ...attributes });
+  area.value = text;
+  area.addEventListener("input", () => change(area.value));
+  area.addEventListener("change", end);
+  return area;
+}
+
 export function textField(
   value: string,
   shared: Shared,

@@ -3,7 +3,7 @@
 import type { Editor } from "../editor/editor";
 import type { Part } from "../model/subgraphs";
 import { parseSocketRef, type Subgraph } from "../model/workflow";
-import { textField } from "./controls";
+import { textArea, textField } from "./controls";
 import { button, h, icon, iconButton } from "./dom";
 import { showMessage } from "./overlay";
 
@@ -30,17 +30,16 @@ export function insidePanel(editor: Editor, { section, source }: Sections): HTML
     (text, isFinal) => editor.setSubgraphKey("title", text || undefined, isFinal),
   );
   title.placeholder = name;
-  const description = h("textarea", {
-    class: "field",
-    rows: "3",
-    "aria-label": "Description of the box",
-    placeholder: "What its nodes do together",
-  });
-  description.value = subgraph.description ?? "";
-  description.addEventListener("input", () =>
-    editor.setSubgraphKey("description", description.value || undefined, false),
+  const description = textArea(
+    subgraph.description ?? "",
+    {
+      rows: "3",
+      "aria-label": "Description of the box",
+      placeholder: "What its nodes do together",
+    },
+    (text) => editor.setSubgraphKey("description", text || undefined, false),
+    () => editor.document.endGesture(),
   );
-  description.addEventListener("change", () => editor.document.endGesture());
   const users = editor.boxesOf(name);
   const others = users > 1 ? `, used by ${users} boxes, which all change` : "";
   const notice = partNotice(editor, name, subgraph);

@@ -27,7 +27,7 @@ import {
 } from "../model/workflow";
 import { askForBox } from "./box_dialog";
 import { openBrain } from "./brain_view";
-import { control, range, textField } from "./controls";
+import { control, range, textArea, textField } from "./controls";
 import { button, h, icon, iconButton } from "./dom";
 import { insidePanel, partNotice } from "./inside_panel";
 import { openMenu } from "./overlay";
@@ -634,17 +634,16 @@ export class Inspector {
       (text, isFinal) => editor.setWorkflowKey("title", text, isFinal),
     );
     title.placeholder = "Untitled workflow";
-    const description = h("textarea", {
-      class: "field",
-      rows: "4",
-      "aria-label": "Description",
-      placeholder: "What it does, and how well it does",
-    });
-    description.value = workflow.description ?? "";
-    description.addEventListener("input", () =>
-      editor.setWorkflowKey("description", description.value || undefined, false),
+    const description = textArea(
+      workflow.description ?? "",
+      {
+        rows: "4",
+        "aria-label": "Description",
+        placeholder: "What it does, and how well it does",
+      },
+      (text) => editor.setWorkflowKey("description", text || undefined, false),
+      () => editor.document.endGesture(),
     );
-    description.addEventListener("change", () => editor.document.endGesture());
     const integerField = (key: "episodes" | "seed", least: number, value: Json | undefined) =>
       control({ type: "integer", minimum: least }, value, key, setRun(key));
     this.element.replaceChildren(
