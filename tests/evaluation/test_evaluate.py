@@ -610,6 +610,7 @@ def test_ctrl_c_keeps_what_was_played(with_baselines: Path) -> None:
         assert row["ended"] == "limit"
 
 
+@pytest.mark.slow
 def test_a_node_that_failed_while_the_game_went_on_is_named(
     with_baselines: Path, evaluate: Evaluate
 ) -> None:
@@ -705,6 +706,7 @@ def test_held_back_states_are_not_looked_at_without_a_ledger(
     assert not list(with_baselines.glob("evaluations/episodes/*-held_back-*"))
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 @pytest.mark.usefixtures("ledger")
 @pytest.mark.parametrize(("split", "left_out"), [("held_back", ["decisions"]), ("validation", [])])
