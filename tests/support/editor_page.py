@@ -217,6 +217,12 @@ class EditorPage:
             lambda: self.page.mouse.click(*self.node(node)), lambda: bool(self.ask(selected))
         )
 
+    def open_box(self, node: str) -> None:
+        """Double click the title of a box."""
+        title = self.node(node)
+        inside = f"editor.path === {json.dumps(node)}"
+        self._repeat(lambda: self.page.mouse.dblclick(*title), lambda: bool(self.ask(inside)))
+
     def set_widget(self, node: str, name: str, value: str) -> None:
         self.select(node)
         field = self.page.locator("#inspector").get_by_label(name, exact=True)

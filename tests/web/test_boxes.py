@@ -36,10 +36,10 @@ def test_a_box_is_made_opened_and_unpacked(page: EditorPage, screenshots: Path |
     page.until("!('defs' in editor.workflow)")
     assert page.workflow == before
     page.press("Control+Shift+z")
+    page.until("'eyes' in editor.workflow.nodes")
 
     # a double click opens it, and Escape leads back to it
-    page.page.mouse.dblclick(*page.node("eyes"))
-    page.until("editor.path === 'eyes'")
+    page.open_box("eyes")
     crumbs = page.page.get_by_role("navigation", name="Boxes")
     expect(crumbs).to_contain_text("Eyes")
     assert set(page.workflow["nodes"]) == {
