@@ -10,6 +10,8 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import Any, Final, Literal
 
+from minibrains.packages import install_command, missing_package
+
 FaultCode = Literal[
     "bad_linked_input",
     "custom_validation_failed",
@@ -50,23 +52,6 @@ FaultCode = Literal[
 """The kinds of faults, for programs; they do not change between versions. docs/protocol.md explains
 each."""
 
-PACKAGES: Final = {
-    "PIL": "pillow",
-    "aiohttp": "aiohttp",
-    "gymnasium": "gymnasium",
-    "huggingface_hub": "huggingface-hub",
-    "imageio_ffmpeg": "imageio-ffmpeg",
-    "msgpack": "msgpack",
-    "numpy": "numpy",
-    "peft": "peft",
-    "psutil": "psutil",
-    "safetensors": "safetensors",
-    "stable_retro": "stable-retro",
-    "torch": "torch",
-    "tqdm": "tqdm",
-    "transformers": "transformers",
-}
-"""The packages that Minibrains needs: import name -> name on PyPI."""
 FAULTS_TOLD: Final = 100
 """Largest number of faults of a workflow that are listed; the rest are only counted."""
 _LONGEST: Final = 20_000
@@ -166,18 +151,6 @@ def text_of(error: BaseException) -> str:
         return f"its message cannot be read: __str__ raised {type(trouble).__name__}"
 
 
-def missing_package(error: BaseException | None) -> str | None:
-    """Return the PyPI name of the required package whose absence caused an error;
-    None if that is not the cause.
-    """
-    while isinstance(error, ImportError):
-        # after a plain ImportError the package is there, but lacks a name
-        if isinstance(error, ModuleNotFoundError) and error.name in PACKAGES:
-            return PACKAGES[error.name]
-        error = error.__cause__
-    return None
-
-
 def is_refusal(error: BaseException) -> bool:
     """Return whether an error refuses a request. Otherwise, the request was tried and failed."""
     if isinstance(error, MinibrainsError):
@@ -191,7 +164,8 @@ def describe_error(error: BaseException) -> str:
     """
     package = missing_package(error)
     if package is not None:
-        return f"the Python package {package} is missing; install it with: pip install {package}"
+        command = install_command(package)
+        return f"the Python package {package} is missing; install it with: {command}"
     text = text_of(error)
     if isinstance(error, MinibrainsError):
         return text

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from minibrains.errors import PACKAGES, GameError, suggest
+from minibrains.errors import GameError, suggest
 from minibrains.files import bundled_dir, home
+from minibrains.packages import PACKAGES, install_command
 
 STATE_SUFFIX = ".state"
 _NO_ROM = (".sha", ".delta")
@@ -192,7 +193,7 @@ def _what_there_is() -> str:
     if not _stable_retro():
         more = (
             "Many games come with a package that is missing: "
-            f"pip install {PACKAGES['stable_retro']}"
+            f"{install_command(PACKAGES['stable_retro'])}"
         )
     else:
         more = "Import your own with: python -m server roms import PATH"

@@ -9,6 +9,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 
 from minibrains.errors import MinibrainsError, RunError
+from minibrains.packages import install_extra_command
 from minibrains.process.pool import Events
 from minibrains.process.worker import Worker
 
@@ -34,7 +35,7 @@ class RayLauncher:
         except ImportError:
             raise MinibrainsError(
                 "--workers ray://… needs Ray, which is not installed: "
-                "pip install 'minibrains[cluster]'"
+                f"{install_extra_command('cluster')}"
             ) from None
         options: dict[str, object] = {
             "address": address,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from minibrains import MinibrainsError
 from minibrains.loading import MODELS_VARIABLE, model_budget
+from minibrains.packages import install_extra_command
 from minibrains.tensors import torch_dtype
 from minibrains.torch_node import find_device
 
@@ -129,7 +130,7 @@ def _check_quantization(device: torch.device, precision: str) -> None:
     if find_spec("bitsandbytes") is None:
         raise MinibrainsError(
             f"weights in {precision} need the package bitsandbytes; install it with: "
-            "pip install 'minibrains[quantized]'"
+            f"{install_extra_command('quantized')}"
         )
 
 

@@ -19,8 +19,8 @@ import numpy as np
 
 from minibrains import Brain, BrainError, MinibrainsError, setting
 from minibrains.brain_file import TensorInfo, read_header, short
-from minibrains.errors import missing_package
 from minibrains.loading import BrainRef
+from minibrains.packages import missing_package
 from minibrains.process.trial import try_out
 from minibrains.tensors import as_array
 from nodes.language.asking import Pretrained, TextModel

@@ -12,6 +12,7 @@ import numpy as np
 
 from minibrains.errors import MinibrainsError
 from minibrains.files import write_atomic
+from minibrains.packages import install_extra_command
 
 Curves = Mapping[str, Sequence[float]]
 
@@ -139,7 +140,7 @@ def load_pyplot() -> Any:
     except ModuleNotFoundError:
         raise MinibrainsError(
             "the curves of a training need the Python package matplotlib, which is missing; "
-            "install it with: pip install 'minibrains[learn]'"
+            f"install it with: {install_extra_command('learn')}"
         ) from None
     mpl.use("Agg")
     from matplotlib import pyplot

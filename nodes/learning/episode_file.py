@@ -22,6 +22,7 @@ import numpy as np
 
 from minibrains.errors import DataError, describe_error
 from minibrains.games.splits import refuse_held_back_start
+from minibrains.packages import install_extra_command
 from minibrains.values import parse_json, parse_value, to_json
 
 FORMAT: Final = 1
@@ -254,7 +255,7 @@ def load_arrow() -> Any:
     except ModuleNotFoundError:
         raise DataError(
             "a data set needs the Python package pyarrow, which is missing; "
-            "install it with: pip install 'minibrains[learn]'"
+            f"install it with: {install_extra_command('learn')}"
         ) from None
     return pyarrow
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from minibrains.errors import MinibrainsError
+from minibrains.packages import install_extra_command
 
 if TYPE_CHECKING:
     from minibrains.training.games import Games
@@ -200,7 +201,7 @@ def load_package(name: str) -> Any:
     except ModuleNotFoundError:
         raise MinibrainsError(
             f"learning by playing needs the Python package {name.replace('_', '-')}, which is "
-            "missing; install it with: pip install 'minibrains[learn]'"
+            f"missing; install it with: {install_extra_command('learn')}"
         ) from None
 
 

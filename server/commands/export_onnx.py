@@ -21,6 +21,7 @@ import torch
 from torch import nn
 
 from minibrains.errors import MinibrainsError
+from minibrains.packages import install_extra_command
 from minibrains.training.module import RegionModule, region_of
 from server.cli import DONE
 from server.commands.workflow_arguments import read_spec
@@ -130,7 +131,7 @@ def _load_runtime() -> Any:
     except ModuleNotFoundError as error:
         raise MinibrainsError(
             f"to export needs the Python package {error.name}, which is missing; install it with: "
-            "pip install 'minibrains[onnx]'"
+            f"{install_extra_command('onnx')}"
         ) from None
     return onnxruntime
 

@@ -5,13 +5,15 @@ whatever was to be done.
 import json
 import os
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from minibrains.errors import PACKAGES, describe_error
+from minibrains.errors import describe_error
+from minibrains.packages import PACKAGES, install_command, install_extra_command
 from tests.support.command import Command
 from tests.support.paths import ROOT
 
@@ -76,7 +78,7 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(
 ) -> None:
     done = without(package, *arguments)
     assert done.returncode == 2, done.stderr
-    assert f"pip install {PACKAGES[package]}" in done.stderr
+    assert install_command(PACKAGES[package]) in done.stderr
     assert "Traceback" not in done.stderr
     assert "fault in Minibrains" not in done.stderr
 
@@ -87,9 +89,18 @@ def test_a_package_that_lacks_a_name_is_not_called_missing() -> None:
     assert describe_error(caught.value).startswith("ImportError: cannot import name 'nosuchname'")
 
 
+def test_the_command_works_in_any_folder_and_keeps_the_pinned_versions() -> None:
+    done = subprocess.run(
+        install_command("numpy"), shell=True, cwd="/", check=True, capture_output=True, text=True
+    )
+    assert "Requirement already satisfied: numpy" in done.stdout
+    assert str(ROOT / "constraints.txt") in install_command("numpy")
+    assert install_extra_command("learn").endswith(f"--editable '{ROOT}[learn]'")
+
+
 def test_it_is_said_as_json_too(without: Any) -> None:
     done = without("numpy", "check", "sf2_ram_text", "--json")
-    said = "the Python package numpy is missing; install it with: pip install numpy"
+    said = f"the Python package numpy is missing; install it with: {install_command('numpy')}"
     assert json.loads(done.stdout) == {"error": {"message": said}}
     assert (done.returncode, done.stderr) == (2, f"{said}\n")
 

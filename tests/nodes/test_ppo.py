@@ -444,7 +444,7 @@ def test_a_missing_package_is_named_with_the_command(
     walk: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "stable_baselines3", None)
-    with pytest.raises(MinibrainsError, match=r"pip install 'minibrains\[learn\]'"):
+    with pytest.raises(MinibrainsError, match=r" pip install .*\[learn\]"):
         train(make(walk), tmp_path)
 
 

@@ -369,5 +369,5 @@ def test_without_pyarrow_there_is_a_sentence(
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     node = SampleWriter(name="moments", brain=TABLE)
-    with pytest.raises(DataError, match=r"pip install 'minibrains\[learn\]'"):
+    with pytest.raises(DataError, match=r"pyarrow, which is missing; .* pip install .*\[learn\]"):
         node.open(ScratchHost(tmp_path))

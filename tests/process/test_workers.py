@@ -274,7 +274,7 @@ def test_without_ray_the_sentence_says_what_to_install(
     (tmp_path / "ray.py").write_text("raise ImportError('not here')")
     done = minibrains_process("run", "airstriker_random", "--workers", "ray://local")
     assert done.returncode == 2
-    assert "pip install 'minibrains[cluster]'" in done.stderr
+    assert "[cluster]" in done.stderr
 
 
 # -- host.map

@@ -19,6 +19,7 @@ from urllib.parse import quote
 from urllib.request import Request, urlopen
 
 from minibrains.errors import MinibrainsError, RunError
+from minibrains.packages import install_command
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -34,7 +35,7 @@ def chromium() -> Iterator[Browser]:
         from playwright.sync_api import sync_playwright
     except ImportError:
         raise MinibrainsError(
-            "bench editor needs Playwright, which is missing: pip install playwright"
+            f"bench editor needs Playwright, which is missing: {install_command('playwright')}"
         ) from None
     program = (
         shutil.which("chromium")
