@@ -176,6 +176,8 @@ class Interval(TrainerCallback):  # type: ignore[misc]
             keep: Is told the step of each checkpoint.
         """
         self._host, self._every, self._keep = host, every, keep
+        self._agreement = ""
+        """What was found in the last validation."""
 
     def on_step_end(self, args: Any, state: Any, control: Any, **others: Any) -> None:
         """Stop if a checkpoint is due."""
@@ -187,8 +189,11 @@ class Interval(TrainerCallback):  # type: ignore[misc]
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any, **others: Any) -> None:
         """Show the progress."""
+        if "eval_agreement" in logs:
+            self._agreement = f", last validation: agreement {logs['eval_agreement']:.1%}"
         if "loss" in logs:
-            self._host.progress(state.global_step, state.max_steps, f"loss {logs['loss']:.3f}")
+            text = f"loss {logs['loss']:.3f}{self._agreement}"
+            self._host.progress(state.global_step, state.max_steps, text)
 
     def on_save(self, args: Any, state: Any, control: Any, **others: Any) -> None:
         """Keep the checkpoint."""

@@ -1,10 +1,12 @@
-"""The progress of a run on the command line, printed to standard error: a progress bar,
+"""The progress of a run on the command line, printed to standard error: progress bars,
 and lines of text.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Final
 
 from minibrains.hooks import Hook, NodeProgress, Progress
 from minibrains.run.run import Run
@@ -14,6 +16,10 @@ if TYPE_CHECKING:
     from tqdm import tqdm
 
 
+_LINE_AFTER: Final = 60.0
+"""Seconds from one line about the progress to the next, where no bar can be shown."""
+
+
 class PrintMessages(Hook):
     """Prints the messages of the run and its nodes."""
 
@@ -21,9 +27,42 @@ class PrintMessages(Hook):
         tell(text)
 
 
+def show_progress() -> Hook:
+    """Return what shows the progress: bars on a terminal, and a line a minute in a file or pipe."""
+    if sys.stderr.isatty():
+        return ProgressBar()
+    return ProgressLines()
+
+
+class ProgressLines(Hook):
+    """Prints a line about the episode and each node that works for long, once a minute."""
+
+    def before_open(self, run: Run) -> None:
+        self._since = time.monotonic()
+        self._told: dict[str, float] = {}
+
+    def on_progress(self, run: Run, progress: Progress) -> None:
+        if self._is_due(""):
+            tell(f"episode {progress.episode + 1} of {run.settings.episodes}, {_speed(progress)}")
+
+    def on_node_progress(self, run: Run, progress: NodeProgress) -> None:
+        if self._is_due(progress.node):
+            done = f"{progress.done:g}"
+            if progress.total is not None:
+                done += f" of {progress.total:g}"
+            tell(f"{progress.node}: {done}, {progress.text}")
+
+    def _is_due(self, what: str) -> bool:
+        now = time.monotonic()
+        if now - self._told.get(what, self._since) < _LINE_AFTER:
+            return False
+        self._told[what] = now
+        return True
+
+
 class ProgressBar(Hook):
     """Shows episode, ticks a second and score, and below them the progress of nodes that work for
-    long, if standard error is a terminal.
+    long.
     """
 
     def before_open(self, run: Run) -> None:
@@ -33,15 +72,12 @@ class ProgressBar(Hook):
         self._ticks = run.settings.ticks or 0
         whole = self._episodes * self._ticks or None
         form = "{desc} {bar} {elapsed}{postfix}" if whole else "{desc} {elapsed}{postfix}"
-        self._bar = tqdm(total=whole, bar_format=form, disable=None, leave=False)
+        self._bar = tqdm(total=whole, bar_format=form, leave=False)
         self._nodes: dict[str, tqdm[Any]] = {}
 
     def on_progress(self, run: Run, progress: Progress) -> None:
-        shown = f"{progress.ticks_per_s:.0f} ticks/s"
-        if progress.score is not None:
-            shown += f", score {progress.score:g}"
         self._bar.set_description(f"episode {progress.episode + 1}/{self._episodes}", refresh=False)
-        self._bar.set_postfix_str(shown, refresh=False)
+        self._bar.set_postfix_str(_speed(progress), refresh=False)
         self._bar.n = progress.episode * self._ticks + progress.tick
         self._bar.refresh()
 
@@ -51,12 +87,24 @@ class ProgressBar(Hook):
         bar = self._nodes.get(progress.node)
         if bar is None:
             form = "{desc} {bar} {n_fmt}/{total_fmt}, {remaining} left{postfix}"
-            bar = tqdm(desc=progress.node, bar_format=form, disable=None, leave=False)
+            bar = tqdm(desc=progress.node, bar_format=form, leave=False)
             self._nodes[progress.node] = bar
         bar.set_postfix_str(progress.text, refresh=False)
-        bar.total, bar.n = progress.total, progress.done
+        if bar.total != progress.total:
+            # other work has begun, or it has gone on where it was stopped: the time that is left is
+            # reckoned from here
+            bar.reset(progress.total)
+            bar.initial = progress.done
+        bar.n = progress.done
         bar.refresh()
 
     def before_close(self, run: Run) -> None:
         for bar in (*self._nodes.values(), self._bar):
             bar.close()
+
+
+def _speed(progress: Progress) -> str:
+    speed = f"{progress.ticks_per_s:.0f} ticks/s"
+    if progress.score is None:
+        return speed
+    return f"{speed}, score {progress.score:g}"

@@ -9,6 +9,8 @@ MIN_SAVED: Final = 0.001
 """Least number of saved seconds for a line about a cache."""
 HEADING: Final = f"{'score':>9}  {'won':>4}  {'ticks':>7}  ended"
 """The columns of an episode's outcome."""
+_TO_STATE: Final = len(HEADING) + 2
+"""Characters of an episode's outcome: the longest way to end has two more than its heading."""
 _COLUMNS: Final = frozenset({"score", "ticks"})
 """The numbers that these columns show."""
 
@@ -60,8 +62,14 @@ def describe(summary: dict[str, Any]) -> str:
 
 
 def _episodes(episodes: list[dict[str, Any]]) -> list[str]:
-    lines = [f"{'episode':>7}  {HEADING}"]
-    lines.extend(f"{number:>7}  {outcome(row)}" for number, row in enumerate(episodes[:40], 1))
+    if not any(episode.get("start") or episode["score"] is not None for episode in episodes):
+        return []  # nothing was played: the workflow is a training, or another job
+    lines = [f"{'episode':>7}  {HEADING:<{_TO_STATE}}  began in"]
+    for number, episode in enumerate(episodes[:40], 1):
+        row = f"{number:>7}  {outcome(episode):<{_TO_STATE}}"
+        if episode.get("start"):
+            row += f"  {episode['start'].get('state', '')}"
+        lines.append(row.rstrip())
     if len(episodes) > 40:
         lines.append(f"    ... {len(episodes) - 40} more in episodes.jsonl")
     return lines
@@ -75,9 +83,15 @@ def _reported(episodes: list[dict[str, Any]]) -> list[str]:
             if name not in _COLUMNS and type(value) in (int, float):
                 numbers.setdefault(name, []).append(value)
     return [
-        f"{name} {sum(values) / len(values):.4g}, mean of {len(values)} episodes"
+        f"{name} {sum(values) / len(values):.4g}{_mean_of(values)}"
         for name, values in numbers.items()
     ]
+
+
+def _mean_of(values: list[float]) -> str:
+    if len(values) == 1:
+        return ""
+    return f", mean of {len(values)} episodes"
 
 
 def outcome(episode: Mapping[str, Any]) -> str:

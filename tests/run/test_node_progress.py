@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import minibrains as mb
+from server.commands import progress
 
 PACK = Path(__file__).parents[1] / "support" / "thinking_nodes.py"
 WAYS: dict[str, dict[str, Any]] = {
@@ -74,3 +75,29 @@ def test_a_node_of_a_worker_is_told_to_end_early(tmp_path: Path) -> None:
     with mb.Run(_spec(tmp_path, "in the tick", workers="2", steps=20, wait=True), [hook]) as run:
         (episode,) = run
     assert episode.row["done"] == 20
+
+
+def test_a_file_has_a_line_a_minute_in_the_place_of_bars(
+    tmp_path: Path, minibrains: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "_LINE_AFTER", 0.0)
+    spec = _spec(tmp_path, "in the tick", steps=5)
+    done = minibrains("run", spec.workflow, "--pack", PACK)
+    assert done.returncode == 0
+    assert "works: 5 of 5, step 5\n" in done.stderr
+    assert "\r" not in done.stderr
+
+
+def test_on_a_terminal_the_time_that_is_left_counts_from_where_the_work_began(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    hook = progress.show_progress()
+    assert isinstance(hook, progress.ProgressBar)
+    run = mb.Run(_spec(tmp_path, "in the tick"))
+    hook.before_open(run)
+    hook.on_node_progress(run, mb.NodeProgress("works", 0, None, "reading"))
+    hook.on_node_progress(run, mb.NodeProgress("works", 800, 1000, "goes on"))
+    (bar,) = hook._nodes.values()
+    assert (bar.initial, bar.n, bar.total) == (800, 800, 1000)
+    hook.before_close(run)

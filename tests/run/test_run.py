@@ -102,6 +102,8 @@ def test_people_get_a_table(minibrains: Any) -> None:
         "ticks",
         "p50",
         "p99",
+        "began in",
+        "Level1",
         "slowest nodes",
         "console",
         "run folder",
