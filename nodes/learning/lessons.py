@@ -21,7 +21,7 @@ from nodes.learning.episode_file import NONE, EpisodeInfo, EpisodeSamples
 from nodes.vision.fighters import CenterMasks, FighterColors, FighterMask
 from nodes.vision.frames import Crop, Resize
 
-_VERSION: Final = "3"
+_VERSION: Final = "4"
 """The version of the files of what was looked at."""
 COLORS: Final = 2
 """Number of masks that a FighterMask makes of a picture."""

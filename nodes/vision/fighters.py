@@ -4,6 +4,7 @@ and what goes on from its masks.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, NamedTuple
 
@@ -33,6 +34,9 @@ AROUND: Final = 24
 """Pixels to each side within which a fighter's own colours claim a pixel of a shared colour."""
 SHARED: Final = 1
 """The value, in both masks, of a pixel of a shared colour, until it is decided whose it is."""
+BESIDE: Final = 4
+"""Rows of pixels above and below one with a colour of the stage that may have it as well, when the
+stage has moved."""
 DOUBT: Final = 0.02
 """Least probability that a colour is visible, or not: a first picture may hide or add one."""
 
@@ -109,6 +113,17 @@ class FighterColors(Brain):
                 )
 
 
+class StageColor(NamedTuple):
+    """Rows of the screen in which the stage has one of the colours."""
+
+    color: int
+    """Packed, as by pack_colors."""
+    top: int
+    """The first row."""
+    bottom: int
+    """The row after the last one."""
+
+
 class FighterView(NamedTuple):
     """The outputs of FighterMask."""
 
@@ -132,8 +147,10 @@ class FighterMask(Node, category="vision"):
     It is assumed that in a match's first picture the own fighter is the left one; that is wrong in
     save states from the middle of a match in which the two have changed sides. Until a picture
     shows two fighters whose looks the brain has, the masks are empty. From then on, the colours
-    that only one of the two has are followed. A colour that is spread over more than `widest`
-    columns of that first picture is one of the stage, and is not followed in this match.
+    that only one of the two has are followed. The stage may have some of them as well: those that
+    are spread over more than `widest` columns of that first picture, with pixels more than 24
+    columns away from the middle of both fighters. They are not followed in the rows of these
+    pixels, because a stage moves sideways only.
 
     With `characters` in the brain, colours that several characters have are no fighter's own, even
     beside a fighter who does not have them: so a pose looks the same whoever the opponent is. They
@@ -151,9 +168,7 @@ class FighterMask(Node, category="vision"):
     least: int = widget(
         default=24, min=1, doc="pixels of a fighter below which it is not looked for"
     )
-    widest: int = widget(
-        default=96, min=1, doc="columns from the first to the last pixel of a fighter's colour"
-    )
+    widest: int = widget(default=96, min=1, doc="columns of a fighter in the first picture")
 
     def open(self, host: Host) -> None:
         self._colors = pack_colors(self.brain.colors)
@@ -163,7 +178,7 @@ class FighterMask(Node, category="vision"):
         # one entry for each colour that there is: it takes 32 MiB of addresses, but only the pages
         # of colours that occur take memory
         self._table = np.zeros(1 << 24, "<u2")
-        self._painted: tuple[object, ...] = ()
+        self._painted: tuple[str, ...] = ()
 
     def reset(self, episode: Episode) -> None:
         self._begin_match()
@@ -178,6 +193,8 @@ class FighterMask(Node, category="vision"):
             return FighterView(np.zeros((*colors.shape, 2), np.uint8), frame, self.facing)
         self._paint()
         masks = self._table.take(colors).view(np.uint8).reshape(*colors.shape, 2)
+        for color, top, bottom in self.stage:
+            masks[top:bottom][colors[top:bottom] == color] = 0
         if self.brain.characters:
             _claim(masks)
         self._face(masks)
@@ -192,6 +209,8 @@ class FighterMask(Node, category="vision"):
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         super().load_state(state)
+        # an older snapshot has the colours alone, which were the stage's in all rows
+        self.stage = tuple(_in_all_rows(each) for each in self.stage)
         # it may be the state of a node with another brain, which a live edit has replaced
         if not set(self.looks) <= set(self.brain.looks):
             self._begin_match()
@@ -199,8 +218,8 @@ class FighterMask(Node, category="vision"):
     def _begin_match(self) -> None:
         self.looks: tuple[str, ...] = ()
         """The own look and the other one; empty: not known yet."""
-        self.stage: tuple[int, ...] = ()
-        """The colours of the brain that are this stage's, packed."""
+        self.stage: tuple[StageColor, ...] = ()
+        """Where the stage has colours of the two looks."""
         self.facing = True
 
     def _identify(self, colors: np.ndarray) -> None:
@@ -211,7 +230,7 @@ class FighterMask(Node, category="vision"):
         rows, columns = numbers.nonzero()
         found = numbers[rows, columns].astype(np.intp) - 1
 
-        # the colours that are too wide for a fighter: they say nothing about the looks either
+        # colours that are too wide for a fighter may be the stage's: they say nothing about looks
         count = len(self._colors)
         first = np.full(count, colors.shape[1])
         np.minimum.at(first, found, columns)
@@ -220,14 +239,34 @@ class FighterMask(Node, category="vision"):
         wide = last - first >= self.widest
 
         looks = self._likeliest(last >= 0, ~wide)
-        own, other = self._only(looks, wide)
-        own_columns, other_columns = columns[own[found]], columns[other[found]]
+        own, other = self._only(looks)
+        own_columns = columns[(own & ~wide)[found]]
+        other_columns = columns[(other & ~wide)[found]]
         if min(len(own_columns), len(other_columns)) < self.least:
             return
         if np.median(own_columns) > np.median(other_columns):
             looks = looks[::-1]
         self.looks = tuple(self.brain.looks[look] for look in looks)
-        self.stage = tuple(self._colors[wide].tolist())
+
+        may_be = wide & self._has[list(looks)].any(axis=0)
+        is_stage = may_be[found] & _is_away(columns, own_columns) & _is_away(columns, other_columns)
+        self.stage = self._stage_colors(found[is_stage], rows[is_stage])
+
+    def _stage_colors(self, found: np.ndarray, rows: np.ndarray) -> tuple[StageColor, ...]:
+        """Return the rows in which the stage has colours.
+
+        Args:
+            found: intp [n], the brain's colours of pixels that belong to the stage.
+            rows: intp [n], their rows.
+        """
+        stage: list[StageColor] = []
+        for color in np.unique(found).tolist():
+            own_rows = np.unique(rows[found == color])
+            runs = np.split(own_rows, np.flatnonzero(np.diff(own_rows) > 2 * BESIDE) + 1)
+            for run in runs:
+                top, bottom = max(int(run[0]) - BESIDE, 0), int(run[-1]) + BESIDE + 1
+                stage.append(StageColor(int(self._colors[color]), top, bottom))
+        return tuple(stage)
 
     def _likeliest(self, visible: np.ndarray, useful: np.ndarray) -> tuple[int, ...]:
         """Return the two different looks that are most likely to show these colours and no others.
@@ -247,37 +286,49 @@ class FighterMask(Node, category="vision"):
                 best, looks = likelihood[other], (look, look + 1 + other)
         return looks
 
-    def _only(self, looks: tuple[int, ...], stage: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _only(self, looks: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
         """Return for each of two looks the colours that are only its own: bool [colors]."""
         own, other = self._has[looks[0]], self._has[looks[1]]
-        is_shared = self._shared | stage
-        own_only = own & ~other & ~is_shared
-        other_only = other & ~own & ~is_shared
+        own_only = own & ~other & ~self._shared
+        other_only = other & ~own & ~self._shared
         return own_only, other_only
 
     def _paint(self) -> None:
         """Let the table give the two masks at once, unless it does already: the own one in the low
         byte, the other one in the high byte, and SHARED in both for a shared colour.
         """
-        wanted = (self.looks, self.stage)
-        if self._painted == wanted:
+        if self._painted == self.looks:
             return
         looks = tuple(self.brain.looks.index(look) for look in self.looks)
-        stage = np.isin(self._colors, self.stage)
-        own, other = self._only(looks, stage)
+        own, other = self._only(looks)
         values = own * np.uint16(0x00FF) + other * np.uint16(0xFF00)
 
         if self.brain.characters:
-            shown = (self._has[looks[0]] | self._has[looks[1]]) & ~stage
+            shown = self._has[looks[0]] | self._has[looks[1]]
             of_neither = shown & ~own & ~other
             values += of_neither * np.uint16(0x0101 * SHARED)
         self._table[self._colors] = values
-        self._painted = wanted
+        self._painted = self.looks
 
     def _face(self, masks: np.ndarray) -> None:
         (own, other), pixels = _median_columns(masks)
         if min(pixels) >= self.least:
             self.facing = own <= other
+
+
+def _in_all_rows(color: StageColor | int) -> StageColor:
+    if isinstance(color, int):
+        return StageColor(color, 0, sys.maxsize)
+    return color
+
+
+def _is_away(columns: np.ndarray, fighter: np.ndarray) -> np.ndarray:
+    """Return for each column whether it is more than AROUND away from the middle half of a
+    fighter's pixels: bool [n].
+    """
+    left, right = np.quantile(fighter, (0.25, 0.75))
+    is_away: np.ndarray = (columns < left - AROUND) | (columns > right + AROUND)
+    return is_away
 
 
 def _claim(masks: np.ndarray) -> None:

@@ -307,18 +307,42 @@ def test_turned_pictures_have_the_own_fighter_on_the_left() -> None:
         assert own.mean() < other.mean()
 
 
-def test_a_colour_of_the_stage_is_not_followed() -> None:
-    """The stage is as red as a part of the fighter."""
+def test_a_colour_of_the_stage_is_not_followed_in_the_rows_of_the_stage() -> None:
+    """Floor and leaves are as red as a part of the fighter."""
     share = np.array([[1, 0.9, 0, 0], [0, 0, 1, 1]], np.float32)
     brain = FighterColors(looks=("red", "blue"), colors=COLORS, share=share)
-    node = FighterMask(brain=brain)
-    picture = _picture(red=10, blue=90)
-    picture[55:, :] = RED
-    picture[36:46, 10:20] = GREEN
+    pictures = [_picture(red=10, blue=90), _picture(red=50, blue=20)]
+    for picture, leaves in zip(pictures, (0, 1), strict=True):
+        picture[55:, :] = RED
+        picture[0:12:3, leaves::2] = RED
+    pictures[0][36:46, 10:20] = GREEN
+    pictures[1][36:46, 50:60] = GREEN
+    for picture, view in zip(pictures, _views(*pictures, brain=brain), strict=True):
+        body = np.isin(pack_colors(picture), pack_colors(np.array([RED, GREEN], np.uint8)))
+        body[:15] = body[51:] = False
+        assert np.array_equal(view.masks[:, :, 0] > 0, body)
+        assert body.sum() == 200
+    assert view.facing is False
+
+
+def test_an_older_snapshot_has_colours_of_the_stage_in_all_rows() -> None:
+    picture = _picture(red=10, green=90)
+    node = FighterMask(brain=BRAIN)
     with opened(node):
-        (view,) = play(node, {"frame": picture})
-    assert np.array_equal(view.masks[:, :, 0] > 0, (picture == GREEN).all(axis=2))
-    assert view.facing
+        play(node, {"frame": picture})
+        red = int(pack_colors(np.array([RED], np.uint8))[0])
+        node.load_state({**node.state(), "stage": (red,)})
+        masks = node.tick(picture).masks
+    assert not masks[..., 0].any()
+    assert masks[..., 1].sum() == 255 * 200
+
+
+def test_a_colour_of_both_fighters_is_none_of_the_stage() -> None:
+    """Their heads are far apart, and of one colour."""
+    first, second = _picture(red=10, green=100), _picture(red=30, green=80)
+    for view in _views(first, second, brain=SHARING):
+        own, other = (view.masks > 0).sum(axis=(0, 1)).tolist()
+        assert own == other == 200 + 6 * 6
 
 
 def _standing(**columns: int) -> np.ndarray:
