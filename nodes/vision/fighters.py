@@ -207,6 +207,13 @@ class FighterMask(Node, category="vision"):
             return {}
         return dict(zip(("own_look", "other_look"), self.looks, strict=True))
 
+    def _begin_match(self) -> None:
+        self.looks: tuple[str, ...] = ()
+        """The own look and the other one; empty: not known yet."""
+        self.stage: tuple[StageColor, ...] = ()
+        """Where the stage has colours of the two looks."""
+        self.facing = True
+
     def load_state(self, state: Mapping[str, Any]) -> None:
         super().load_state(state)
         # an older snapshot has the colours alone, which were the stage's in all rows
@@ -214,13 +221,6 @@ class FighterMask(Node, category="vision"):
         # it may be the state of a node with another brain, which a live edit has replaced
         if not set(self.looks) <= set(self.brain.looks):
             self._begin_match()
-
-    def _begin_match(self) -> None:
-        self.looks: tuple[str, ...] = ()
-        """The own look and the other one; empty: not known yet."""
-        self.stage: tuple[StageColor, ...] = ()
-        """Where the stage has colours of the two looks."""
-        self.facing = True
 
     def _identify(self, colors: np.ndarray) -> None:
         """Find the looks of the two fighters in a match's first picture."""
