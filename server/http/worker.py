@@ -249,8 +249,8 @@ class RunSession(Session, Hook):
         changed = self._run.edit(compile_graph(self._run.check(edited)))
         self._played = workflow
         self.controller.breakpoints = Breakpoints(edited.breakpoints)
-        for trouble in self.controller.breakpoints.troubles(self._run.engine):
-            self._run.say(trouble)
+        for error in self.controller.breakpoints.errors(self._run.engine):
+            self._run.say(error)
         return {"changed": changed}
 
     def _save_state(self, node: str, name: str) -> dict[str, Any]:
@@ -294,6 +294,6 @@ class RunSession(Session, Hook):
         self._request.folder.keep_traceback(error)
         try:
             self._request.folder.finish(summary)
-        except RunError as trouble:
-            self._reporter.say(str(trouble))
+        except RunError as failure:
+            self._reporter.say(str(failure))
         return failed(error, summary)

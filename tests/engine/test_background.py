@@ -344,9 +344,9 @@ def test_in_the_place_of_a_thought_that_took_too_long_the_fallback_is_given_out(
         assert seen(engine)[-1][1] >= 0
 
 
-@pytest.mark.parametrize(("on_error", "troubles"), [("fallback", 0), ("hold", 0), ("stop", 1)])
+@pytest.mark.parametrize(("on_error", "errors"), [("fallback", 0), ("hold", 0), ("stop", 1)])
 def test_a_node_that_never_comes_back_is_no_trouble_at_the_end_if_it_may_fail(
-    on_error: str, troubles: int, gate: str
+    on_error: str, errors: int, gate: str
 ) -> None:
     engine = make_engine(
         thinks("Stateless", {"sleeps": 1, "gate": gate}, on_error=on_error, timeout=0.1), TYPES
@@ -358,7 +358,7 @@ def test_a_node_that_never_comes_back_is_no_trouble_at_the_end_if_it_may_fail(
     else:
         engine.advance(3)
     thread = _background(engine)._thread
-    assert len(engine.close(0.1)) == troubles
+    assert len(engine.close(0.1)) == errors
     gates[gate].set()
     thread.join(TIMEOUT)
     assert nothing_is_left()

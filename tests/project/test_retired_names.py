@@ -96,6 +96,7 @@ RETIRED = {
     "thinned": "decimated",
     "LiveFile": "WorkflowWatcher",
     "unkept": "snapshot_error",
+    "troubles": "errors, close_errors",
     "node_facts": "describe_node",
     "brain_facts": "describe_brain",
     "plan_facts": "describe_plan",
