@@ -56,7 +56,7 @@ class ExecutionState:
         self.skipped = [0] * len(self.owners)
         """Number of visits on which it had nothing to do: it was waiting, or its result was
         constant."""
-        self.spent = [0.0] * len(self.owners)
+        self.step_seconds = [0.0] * len(self.owners)
         """Seconds that its visits took."""
         self.errors = [0] * len(self.owners)
         self.reasons = [""] * len(self.owners)
@@ -234,7 +234,7 @@ class ExecutionState:
                 continue
             self.visits[index] = old.visits[old_index]
             self.skipped[index] = old.skipped[old_index]
-            self.spent[index] = old.spent[old_index]
+            self.step_seconds[index] = old.step_seconds[old_index]
             self.errors[index] = old.errors[old_index]
             self.reasons[index] = old.reasons[old_index]
             if index < self.size:  # latches do not have these

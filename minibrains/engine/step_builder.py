@@ -287,7 +287,7 @@ class _StepBuilder:
 
     def _not_counted(self, step: Step, call: Callable[..., Any]) -> Callable[..., Any]:
         """Count the time of a call as blocked, not as part of the tick."""
-        context, spent, index = self.context, self.execution.spent, step.index
+        context, step_seconds, index = self.context, self.execution.step_seconds, step.index
 
         def uncounted(*arguments: Any) -> Any:
             began = perf_counter()
@@ -296,7 +296,7 @@ class _StepBuilder:
             finally:
                 seconds = perf_counter() - began
                 context.blocked_seconds += seconds
-                spent[index] -= seconds
+                step_seconds[index] -= seconds
 
         return uncounted
 

@@ -491,7 +491,7 @@ class RunQueue:
             line = {"prompt_id": run.prompt_id, "node": content[0], "text": content[1]}
             run.lines = [*run.lines, line][-_MAX_LINES:]
             self._notify(run, "said", line)
-        elif event == "spent":
+        elif event == "closing":
             worker.closing = True
         elif event == "answer":
             number, answer = content

@@ -78,7 +78,7 @@ class WorkerProcess:
         while (session := self._sessions.get()) is not None:
             outcome = session.play()
             if _count_openable() < files // 2:
-                self._send("spent", None)
+                self._send("closing", None)
             self._send("over", outcome)
 
     def _send(self, event: WorkerEvent, content: Any) -> None:

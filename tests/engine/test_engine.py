@@ -809,8 +809,8 @@ def test_timings_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
         "sum": node("Sum", {"a": "bad.number"}),
     }
     engine, _ = start(entries)
-    spent: list[float] = []
-    monkeypatch.setattr(engine.times, "add", spent.append)
+    tick_times: list[float] = []
+    monkeypatch.setattr(engine.times, "add", tick_times.append)
     engine.advance(10)
     seconds = {name: times.seconds for name, times in engine.node_stats().items()}
     # a call takes a second here; a game is called twice
@@ -820,7 +820,7 @@ def test_timings_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
         "bad": 10,
         "sum": 9,
     }
-    assert sum(spent) == sum(seconds.values())
+    assert sum(tick_times) == sum(seconds.values())
 
 
 def test_quantiles_of_tick_times_are_exact_to_one_per_cent() -> None:

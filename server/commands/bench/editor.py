@@ -458,7 +458,7 @@ def _paint_values(page: Tab) -> tuple[float, int]:
         seconds = {each["name"]: float(each["value"]) for each in found}
         return 1e3 * seconds["TaskDuration"]
 
-    spent: list[float] = []
+    paint_ms: list[float] = []
     for _ in range(_TURNS):
         before = busy()
         page.measure(
@@ -473,9 +473,9 @@ def _paint_values(page: Tab) -> tuple[float, int]:
             }""",
             _PAINTS,
         )
-        spent.append((busy() - before) / _PAINTS)
+        paint_ms.append((busy() - before) / _PAINTS)
     page.page.locator("button.stop").click()
-    return median(spent), int(wired)
+    return median(paint_ms), int(wired)
 
 
 def _loads(server: Server) -> tuple[int, int]:
