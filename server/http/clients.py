@@ -152,7 +152,7 @@ class Clients:
             for client in self._watching(run):
                 client.wake.set()
             return
-        if what == "said":
+        if what == "message":
             self.broadcast("said", data)
         elif what == "started":
             self._send_to_owner(run, "execution_start", stamped)

@@ -487,10 +487,10 @@ class RunQueue:
             run.pictures[node] = number, message
             run.requested_pictures.discard(node)
             self._notify(run, "picture", {})
-        elif event == "said":
+        elif event == "message":
             line = {"prompt_id": run.prompt_id, "node": content[0], "text": content[1]}
             run.lines = [*run.lines, line][-_MAX_LINES:]
-            self._notify(run, "said", line)
+            self._notify(run, "message", line)
         elif event == "closing":
             worker.closing = True
         elif event == "answer":

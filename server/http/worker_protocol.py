@@ -26,8 +26,8 @@ next node of a tick; input: a register that is outside and what a page sent to i
 run and exit."""
 Tape = Path | tuple[bytes, ...]
 """The file of a tape, or its records."""
-WorkerEvent = Literal["ready", "seen", "frame", "said", "answer", "closing", "over"]
-"""To the server. seen: changes of a run's state; frame: node, number, message; said: node or
+WorkerEvent = Literal["ready", "seen", "frame", "message", "answer", "closing", "over"]
+"""To the server. seen: changes of a run's state; frame: node, number, message; message: node or
 None, text; answer: of a command with a number, by that number; closing: this worker can play no
 other run; over: an Outcome."""
 

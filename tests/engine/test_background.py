@@ -486,9 +486,9 @@ def test_what_a_node_says_in_its_process_reaches_the_host() -> None:
         engine.advance(2)
     finally:
         assert engine.close() == []
-    said = [call.arguments[0] for call in calls if call.what == "say"]
-    assert said[1:] == ["tick 0", "tick 1"]
-    assert said[0] != f"in process {os.getpid()}"
+    messages = [call.arguments[0] for call in calls if call.what == "say"]
+    assert messages[1:] == ["tick 0", "tick 1"]
+    assert messages[0] != f"in process {os.getpid()}"
     assert Call("talks", 0, "record", ({"model": "small"},)) in calls
     assert engine.runtimes["talks"].sizes == {"n": 3}
     entries["takes"] = node("TakesRow", {"row": "talks.row"}, set={"length": 4})

@@ -1239,7 +1239,7 @@ def test_an_answer_that_comes_late_changes_nothing_that_was_told_meanwhile(
     route.fulfill(
         response=answer, json={**told, "said": [*told["said"], {"node": None, "text": "at last"}]}
     )
-    page.until("session.run.said.includes('at last')")
+    page.until("session.run.messages.includes('at last')")
     assert page.ask(held) == "nothing"
 
 
