@@ -447,7 +447,7 @@ class RunQueue:
         worker.send("play", request)
         worker.send("watch", run.watch)
         for node in run.requested_pictures:
-            worker.send("want", node)
+            worker.send("request_picture", node)
 
     def _spec(self, run: ServerRun) -> RunSpec:
         return RunSpec(

@@ -128,7 +128,7 @@ class WorkerProcess:
         elif command == "watch":
             controller.watch = content
             controller.look_again()
-        elif command == "want":
+        elif command == "request_picture":
             controller.requested_pictures.add(content)
             controller.look_again()
         elif command == "input":
