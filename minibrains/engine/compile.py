@@ -83,7 +83,7 @@ class _Compiler:
             step.index = index
         self._lay_slots()
         region = self._plan_region(steps)
-        self._find_always_ready(steps)
+        self._find_due_every_tick(steps)
         latches: list[Latch] = []
         for node in self.graph.nodes.values():
             if node.register:
@@ -462,13 +462,13 @@ class _Compiler:
 
     # -- what is due anyway ------------------------------------------------------------------------
 
-    def _find_always_ready(self, steps: Iterable[Step]) -> None:
+    def _find_due_every_tick(self, steps: Iterable[Step]) -> None:
         for step in steps:
             node = self.graph.nodes[step.node]
             if step.role in ("emit", "gate", "read"):
-                step.always_ready = step.always_polled = True
+                step.ready_every_tick = step.called_every_tick = True
             elif step.role == "arrive":
-                step.always_polled = True
+                step.called_every_tick = True
             else:
                 self._find_readiness(step, node)
             for clock in step.clocks:
@@ -478,7 +478,7 @@ class _Compiler:
             marks: set[int] = set()
             for edge in edges:
                 target = self.main[edge.target]
-                if not self.graph.nodes[edge.target].register and not target.always_polled:
+                if not self.graph.nodes[edge.target].register and not target.called_every_tick:
                     marks.add(target.index)
             output.marks = sorted(marks)
 
@@ -486,24 +486,24 @@ class _Compiler:
         """Decide whether a tick or launch is due on every tick,
         and whether all of its arguments are there by then.
         """
-        step.always_polled = node.cls.clocked
+        step.called_every_tick = node.cls.clocked
         complete = True
         linked: set[str] = set()
         for edge in self.in_edges[step.node]:
             linked.add(edge.input.name)
-            if self._is_always_ready(edge, step):
-                step.always_polled = True
+            if self._delivers_every_tick(edge, step):
+                step.called_every_tick = True
             elif edge.input.awaited:
                 complete = False
         for declared in node.cls.schema.inputs.values():
             if declared.awaited and not declared.many and declared.name not in linked:
                 complete = False
-        step.always_ready = step.always_polled and complete
+        step.ready_every_tick = step.called_every_tick and complete
 
-    def _is_always_ready(self, edge: Edge, step: Step) -> bool:
+    def _delivers_every_tick(self, edge: Edge, step: Step) -> bool:
         """Return whether the edge delivers on every tick on which `step` may run."""
         producer, output = self._producer(edge.source, edge.output.name)
-        if not producer.always_ready or output.absent:
+        if not producer.ready_every_tick or output.absent:
             return False
         if not always_delivers(self.graph.nodes[edge.source].entry.on_error):
             return False

@@ -95,9 +95,9 @@ class _StepBuilder:
             "launch",
         )
         run = self._make(self._call(step), step, returns_tuple)
-        if step.clocks and not step.always_polled:
+        if step.clocks and not step.called_every_tick:
             run = self._when_marked(run, step.index)
-        if step.awaited and not step.always_ready:
+        if step.awaited and not step.ready_every_tick:
             run = self._when_delivered(
                 run, step.index, step.index, step.awaited, self.execution.steps
             )
@@ -201,7 +201,7 @@ class _StepBuilder:
 
     def _region_step(self, step: Step, region: RegionSteps) -> StepFunction:
         run = region.step(step)
-        if step.clocks and not step.always_polled and region.reads_from_outside(step):
+        if step.clocks and not step.called_every_tick and region.reads_from_outside(step):
             run = self._when_marked(run, step.index)
         if step.index == region.plan.steps[-1]:
             return region.ask_after(run)
