@@ -99,7 +99,7 @@ class CheckedNode:
         return Sha256(digest)
 
     @property
-    def delays(self) -> bool:
+    def breaks_cycles(self) -> bool:
         """True if its inputs on one tick affect its outputs only on later ticks,
         so that loops may go through it.
         """
@@ -547,8 +547,8 @@ def _fits(kind: SocketTypes, other: SocketTypes) -> bool:
 
 
 def _loops(nodes: Mapping[str, CheckedNode], edges: Iterable[Edge]) -> Iterator[Fault]:
-    """Yield a fault for each loop that no node delays."""
-    within_tick = [name for name, node in nodes.items() if not node.delays]
+    """Yield a fault for each loop that no node breaks."""
+    within_tick = [name for name, node in nodes.items() if not node.breaks_cycles]
     for loop in _cycles(within_tick, edges):
         hint = "Every loop must cross a register; put a Previous into it"
         yield Fault(
