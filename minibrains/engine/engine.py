@@ -437,7 +437,11 @@ class Engine:
         if self.episode != tuple(state["episode"]) or not self.tick:
             self.reset(*state["episode"])
         for name, saved in state["nodes"].items():
-            self.runtimes[name].endpoint.load_state(saved)
+            runtime = self.runtimes[name]
+            renamed = runtime.node.renamed_attributes
+            if renamed:
+                saved = {renamed.get(key, key): value for key, value in saved.items()}
+            runtime.endpoint.load_state(saved)
         for name, runtime in self.runtimes.items():
             if runtime.pending is not None:
                 runtime.pending.load_state(state["thoughts"][name])

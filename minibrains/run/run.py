@@ -363,20 +363,20 @@ class Run:
             budget = self._ask_hooks()
             if engine.stopping:
                 break
-            left = min(chunk, budget.ticks)
+            ticks = min(chunk, budget.ticks)
             if limit is not None:
-                left = min(left, limit - engine.tick)
-            if not left:
+                ticks = min(ticks, limit - engine.tick)
+            if not ticks:
                 return "limit"
             started = perf_counter()
             try:
-                ended = self.clock.advance(left)
+                ended = self.clock.advance(ticks)
             finally:
                 now = perf_counter()
                 self.results.seconds += now - started
             # at most double: quick ticks may have been catching up with a realtime clock
-            fitting = int(left * budget.seconds / max(now - started, 1e-6))
-            chunk = max(1, min(2 * left, fitting))
+            fitting = int(ticks * budget.seconds / max(now - started, 1e-6))
+            chunk = max(1, min(2 * ticks, fitting))
             self._tell_failures()
             if self.results.seconds >= _FREEZE_AFTER and not self._has_frozen_heap:
                 self._freeze_heap()
