@@ -365,7 +365,7 @@ class _Checker:
                     "unknown_widget",
                     f"{entry.type} has no widget {key!r}",
                     name,
-                    hint=suggest(key, known),
+                    hint=_present_name(key, cls.renamed_widgets) or suggest(key, known),
                 )
         for key, widget in known.items():
             expected = widget.describe()
@@ -702,6 +702,16 @@ def _file_meant(node: CheckedNode, name: str, file: Sha256) -> str:
 def _brain_of(node: CheckedNode) -> str:
     file = node.entry.brain.file if node.entry.brain else node.brain
     return f"brain {file} of {node.id}"
+
+
+def _present_name(name: str, renamed: Mapping[int, Mapping[str, str]]) -> str:
+    """Return a hint about a former name; "" if it is none."""
+    present = name
+    for version in sorted(renamed):
+        present = renamed[version].get(present, present)
+    if present == name:
+        return ""
+    return f"It is called {present!r} now"
 
 
 def _value_code(widget: Widget, value: Any) -> FaultCode:

@@ -52,7 +52,7 @@ def test_pads_are_released(ending: str, tmp_path: Path, monkeypatch: pytest.Monk
     error = {"raised": "no", "interrupt": "interrupt"}.get(ending, "")
     nodes = {
         "console": {
-            "type": "RetroEmulator@2",
+            "type": "RetroEmulator@3",
             "set": {"game": "Pad-Genesis"},
             "in": {"pad1": "press.pad"},
         },

@@ -629,7 +629,7 @@ def _write_play(folder: Path, **widgets: Mapping[str, Any]) -> Path:
     }
     nodes: dict[str, dict[str, Any]] = {
         "console": {
-            "type": "RetroEmulator@2",
+            "type": "RetroEmulator@3",
             "in": {"pad1": "sink.pad"},
         },
         "masks": {

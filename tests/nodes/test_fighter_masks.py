@@ -198,7 +198,7 @@ def test_a_policy_can_be_shown_masks_of_several_moments(tmp_path: Path) -> None:
     states = {"game": "Duel-Genesis", "states": VALIDATION[:1]}
     box = {"top": 47, "width": 320, "height": 177}
     nodes = {
-        "console": {"type": "RetroEmulator@2", "set": states},
+        "console": {"type": "RetroEmulator@3", "set": states},
         "eyes": {
             "type": "FighterMask@1",
             "set": {"turn": True},

@@ -203,7 +203,7 @@ def test_20_decisions_in_600_frames_and_what_happens_between_them(
         tmp_path / "slow.safetensors", title="up to 49 frames", made_by="a test"
     )
     nodes = {
-        "console": {"type": "RetroEmulator@2", "set": {"game": PAD}, "in": {"pad1": "sink.pad"}},
+        "console": {"type": "RetroEmulator@3", "set": {"game": PAD}, "in": {"pad1": "sink.pad"}},
         "clock": {"type": "Every@1", "set": {"ticks": 30}},
         "random": {
             "type": "RandomPolicy@1",

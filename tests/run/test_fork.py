@@ -190,7 +190,7 @@ def test_a_state_in_the_background_is_refused(tmp_path: Path) -> None:
 
 
 def test_with_another_widget_it_differs_from_then_on(tmp_path: Path) -> None:
-    spec = mb.RunSpec(thinking_workflow(noops=0), ticks=150, seed=5, packs=(THINKING,))
+    spec = mb.RunSpec(thinking_workflow(noop_max=0), ticks=150, seed=5, packs=(THINKING,))
     recorded = record(spec, tmp_path / "played")
     (point,) = fork_points(recorded, 63)  # while it thinks
     assert point.calls.keys() == {"ponder"}
@@ -234,7 +234,7 @@ def test_what_a_person_pressed_is_pressed_again_until_somebody_plays(
         "nodes": {
             "pad": {"type": "PersonPad@1"},
             "console": {
-                "type": "RetroEmulator@2",
+                "type": "RetroEmulator@3",
                 "set": {"game": "Pad-Genesis"},
                 "in": {"pad1": "pad.pad"},
             },

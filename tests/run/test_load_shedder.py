@@ -46,7 +46,7 @@ class Thinks(Node, background="thread"):
 
 
 NODES: dict[str, Any] = {
-    "console": {"type": "RetroEmulator@2", "set": {"game": "Pad-Genesis"}},
+    "console": {"type": "RetroEmulator@3", "set": {"game": "Pad-Genesis"}},
     "frame": {
         "type": "Variable@1",
         "set": {"name": "frame"},

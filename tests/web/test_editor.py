@@ -706,10 +706,10 @@ def test_nothing_is_sent_of_a_run_that_is_no_longer_shown(page: EditorPage, addr
 
 def test_a_number_out_of_range_is_refused_in_words(page: EditorPage) -> None:
     page.start_with("airstriker")
-    page.set_widget("console", "noops", "7")
-    page.set_widget("console", "noops", "-5")
-    expect(page.message).to_have_text("noops must be a whole number from 0 to 30. It stays 7.")
-    assert page.workflow["nodes"]["console"]["set"]["noops"] == 7
+    page.set_widget("console", "noop_max", "7")
+    page.set_widget("console", "noop_max", "-5")
+    expect(page.message).to_have_text("noop_max must be a whole number from 0 to 30. It stays 7.")
+    assert page.workflow["nodes"]["console"]["set"]["noop_max"] == 7
 
 
 def test_a_new_workflow_begins_at_full_size(page: EditorPage) -> None:
@@ -872,7 +872,7 @@ def test_a_node_that_fails_in_a_run_says_why_on_the_right(browser: Browser, tmp_
 def test_an_older_workflow_is_shown_and_saved_in_todays_form(page: EditorPage, data: Path) -> None:
     old = json.loads((DATA / "console1.json").read_text())
     page.start_with("").open_workflow(old)
-    page.until("editor.workflow.nodes.console.type === 'RetroEmulator@2'")
+    page.until("editor.workflow.nodes.console.type === 'RetroEmulator@3'")
     nodes = page.workflow["nodes"]
     assert nodes["or"]["in"] == {"flags": ["console.terminated", "console.terminated"]}
     assert nodes["last"]["when"] == "console.terminated"
@@ -897,7 +897,7 @@ def test_an_older_workflow_is_saved_in_todays_form_even_at_once(
     page.press("Control+s")
     expect(page.message).to_have_text("Saved as old.json.")
     saved = json.loads((data / "workflows" / "old.json").read_text())
-    assert saved["nodes"]["console"]["type"] == "RetroEmulator@2"
+    assert saved["nodes"]["console"]["type"] == "RetroEmulator@3"
     assert saved["nodes"]["last"]["when"] == "console.terminated"
 
 
@@ -977,7 +977,7 @@ def test_the_benchmark_says_what_it_lacks(minibrains: Command, tmp_path: Path) -
 
 def _hostile_workflows() -> Iterator[dict[str, Any]]:
     entry = {
-        "type": "RetroEmulator@2",
+        "type": "RetroEmulator@3",
         "title": HOSTILE,
         "set": {"game": HOSTILE, HOSTILE: HOSTILE},
         "in": {HOSTILE: "b.x", "pad1": HOSTILE},

@@ -122,7 +122,7 @@ def _duel() -> dict[str, Any]:
 def _thousand() -> dict[str, Any]:
     """Return a workflow of a console and rows of nodes that pass its picture on."""
     nodes: dict[str, Any] = {
-        "console": {"type": "RetroEmulator@2", "set": {"game": "Duel-Genesis"}}
+        "console": {"type": "RetroEmulator@3", "set": {"game": "Duel-Genesis"}}
     }
     layout = {"console": [-400, 0]}
     for number in range(NODES - 1):
@@ -143,7 +143,7 @@ def _thousand() -> dict[str, Any]:
 def _hundred() -> dict[str, Any]:
     """Return a workflow whose nodes, all in view, deliver numbers, flags and pictures."""
     nodes: dict[str, Any] = {
-        "console": {"type": "RetroEmulator@2", "set": {"game": "Duel-Genesis"}}
+        "console": {"type": "RetroEmulator@3", "set": {"game": "Duel-Genesis"}}
     }
     layout: dict[str, Any] = {"console": [-360, 0]}
     for number in range(WIRED - 1):
