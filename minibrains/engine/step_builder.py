@@ -273,7 +273,7 @@ class _StepBuilder:
         return next(step for step in steps if step.role == "launch" and step.node == node)
 
     def _blocking_call(self, step: Step, background: BackgroundNode) -> Callable[..., Any]:
-        """Call a background node with `"busy": "hold"`:
+        """Call a background node with `"busy": "wait"`:
         the game waits until the node has its result.
         """
         values = self.execution.values

@@ -331,7 +331,7 @@ class _Checker:
                     "not_applicable",
                     message,
                     name,
-                    hint='Write "busy": "continue", or "hold", as well',
+                    hint='Write "busy": "continue", or "wait", as well',
                 )
         executors = EXECUTORS[cls.background]
         if executors and entry.background not in (None, *executors):

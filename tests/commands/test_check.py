@@ -226,7 +226,7 @@ def test_a_node_that_thinks_beside_the_clock_loses_events_meanwhile(
     )
     slow = {"type": "slow.Slow@1", "in": {"number": "console.reward"}}
     pack = ["--pack", str(tmp_path / "slow.py")]
-    path = write(tmp_path, console=CONSOLE, slow={**slow, "busy": "hold"})
+    path = write(tmp_path, console=CONSOLE, slow={**slow, "busy": "wait"})
     assert checked(capsys, path, *pack)["lost_events"] == []
     path = write(tmp_path, console=CONSOLE, slow={**slow, "busy": "continue"})
     (lost,) = checked(capsys, path, *pack)["lost_events"]

@@ -28,7 +28,7 @@ from tests.support.timeouts import TIMEOUT
 
 KINDS = ("InThread", "InProcess")
 every_kind = pytest.mark.parametrize("kind", KINDS)
-DELAY = {"hold": 0, "continue": 1}
+DELAY = {"wait": 0, "continue": 1}
 """How many ticks after its input a result is there, by the node's `busy`."""
 
 
@@ -200,7 +200,7 @@ def test_a_saved_state_has_what_was_thought(kind: str) -> None:
 
 
 @every_kind
-@pytest.mark.parametrize("busy", ["hold", "continue"])
+@pytest.mark.parametrize("busy", ["wait", "continue"])
 def test_a_node_that_raises_stops_the_run_by_name(kind: str, busy: str) -> None:
     with running(thinks(kind, {"fails": 3}, busy=busy)) as engine:
         with pytest.raises(
@@ -213,7 +213,7 @@ def test_a_node_that_raises_stops_the_run_by_name(kind: str, busy: str) -> None:
 
 
 @every_kind
-@pytest.mark.parametrize("busy", ["hold", "continue"])
+@pytest.mark.parametrize("busy", ["wait", "continue"])
 def test_on_hold_an_error_is_counted_and_the_last_output_stands(kind: str, busy: str) -> None:
     with running(thinks(kind, {"fails": 3}, busy=busy, on_error="hold")) as engine:
         engine.advance(10)
@@ -221,7 +221,7 @@ def test_on_hold_an_error_is_counted_and_the_last_output_stands(kind: str, busy:
         assert engine.node_stats()["slow"].errors == 1
 
 
-@pytest.mark.parametrize("busy", ["hold", "continue"])
+@pytest.mark.parametrize("busy", ["wait", "continue"])
 def test_a_process_that_is_killed_stops_the_run_by_name_and_signal(busy: str) -> None:
     with running(thinks("InProcess", {"dies": 3}, busy=busy)) as engine:
         with pytest.raises(
@@ -231,7 +231,7 @@ def test_a_process_that_is_killed_stops_the_run_by_name_and_signal(busy: str) ->
         assert engine.report() == {"runs": 0}
 
 
-@pytest.mark.parametrize("busy", ["hold", "continue"])
+@pytest.mark.parametrize("busy", ["wait", "continue"])
 def test_on_hold_a_killed_process_is_started_again_as_after_reset(busy: str) -> None:
     entries = thinks("InProcess", {"dies": 3}, busy=busy, on_error="hold")
     entries["runs"] = node("Seen", {"value": "slow.runs"})
@@ -255,7 +255,7 @@ def test_a_process_that_was_killed_while_nobody_asked_is_not_replaced_in_silence
 
 
 @every_kind
-@pytest.mark.parametrize("busy", ["hold", "continue"])
+@pytest.mark.parametrize("busy", ["wait", "continue"])
 def test_the_time_limit_stops_the_run(kind: str, busy: str, gate: str) -> None:
     limits = {"InThread": 0.2, "InProcess": 1.0}
     with running(
@@ -279,7 +279,7 @@ def test_the_time_limit_is_for_thinking_and_not_for_a_process_that_starts_anew()
         assert seen_values(engine) == [0, 2, 3]
 
 
-@pytest.mark.parametrize("busy", ["hold", "continue"])
+@pytest.mark.parametrize("busy", ["wait", "continue"])
 def test_on_hold_a_process_that_took_too_long_is_replaced(busy: str) -> None:
     with running(
         thinks("InProcess", {"sleeps": 3}, busy=busy, on_error="hold", timeout=2.0)
@@ -298,7 +298,7 @@ def _background(engine: Engine) -> BackgroundNode:
     return background
 
 
-@pytest.mark.parametrize("busy", ["hold", "continue"])
+@pytest.mark.parametrize("busy", ["wait", "continue"])
 def test_on_hold_a_thread_that_took_too_long_is_left_alone_until_it_is_there_again(
     busy: str, gate: str
 ) -> None:
@@ -317,7 +317,7 @@ def test_on_hold_a_thread_that_took_too_long_is_left_alone_until_it_is_there_aga
         assert len(seen(engine)) == before + 3 - DELAY[busy]
 
 
-@pytest.mark.parametrize("busy", ["hold", "continue"])
+@pytest.mark.parametrize("busy", ["wait", "continue"])
 def test_in_the_place_of_a_thought_that_took_too_long_the_fallback_is_given_out(
     busy: str, gate: str
 ) -> None:
@@ -456,7 +456,7 @@ def test_an_error_in_a_process_is_the_error_here_with_file_and_line_there() -> N
         assert "thinking_nodes.py" in str(error.__cause__)
 
 
-@pytest.mark.parametrize("busy", ["hold", "continue"])
+@pytest.mark.parametrize("busy", ["wait", "continue"])
 def test_a_brain_that_does_not_fit_in_its_process_ends_the_run_in_any_case(busy: str) -> None:
     entries = {
         "clock": node("Clock"),
@@ -526,7 +526,7 @@ def test_a_node_that_cannot_open_in_its_process_is_a_sentence(
 
 
 @every_kind
-@pytest.mark.parametrize("busy", ["hold", "continue"])
+@pytest.mark.parametrize("busy", ["wait", "continue"])
 def test_nothing_is_left_when_it_is_closed_while_it_thinks(kind: str, busy: str) -> None:
     entries = thinks(kind)
     if busy == "continue":

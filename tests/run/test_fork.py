@@ -119,7 +119,7 @@ def asking(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
             "sometimes": {"type": "asking_pack.Sometimes@1"},
             "at_once": {**asked, "busy": "continue", "latency": 4},
             "on_time": {**asked, "busy": "continue", "latency": 4, "every": 6},
-            "waits": {**asked, "busy": "hold", "every": 3},
+            "waits": {**asked, "busy": "wait", "every": 3},
             "totals": {
                 "type": "asking_pack.Totals@1",
                 "in": {

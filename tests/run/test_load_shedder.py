@@ -59,7 +59,7 @@ NODES: dict[str, Any] = {
         "type": "Thinks@1",
         "in": {"number": "frame.number"},
         "when": "clock.now",
-        "busy": "hold",
+        "busy": "wait",
     },
 }
 TYPES = (RetroEmulator, Variable, Every, Heavy, Thinks)
