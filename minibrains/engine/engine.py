@@ -438,7 +438,7 @@ class Engine:
             self.reset(*state["episode"])
         for name, saved in state["nodes"].items():
             runtime = self.runtimes[name]
-            renamed = runtime.node.renamed_attributes
+            renamed = runtime.checked.cls.renamed_attributes
             if renamed:
                 saved = {renamed.get(key, key): value for key, value in saved.items()}
             runtime.endpoint.load_state(saved)

@@ -651,7 +651,7 @@ def test_a_loop_in_which_each_waits_for_the_one_before_is_a_fault(
         ("InThread", {"busy": "continue", "latency": 1.5}, '"latency" is not a number of ticks'),
         ("InThread", {"timeout": 0}, '"timeout" is not a number of seconds'),
         ("InThread", {"timeout": True}, '"timeout" is not a number of seconds'),
-        ("InThread", {"busy": "wait"}, '"busy" is not known'),
+        ("InThread", {"busy": "pause"}, '"busy" is not known'),
         (
             "InThread",
             {"background": "fibre"},
