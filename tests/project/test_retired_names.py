@@ -123,6 +123,8 @@ RETIRED = {
     "Slot": "WorkerHandle",
     "Scene": "VersionedState",
     "Runs": "RunQueue",
+    "_want": "_request_pictures",
+    "rewind_session": "rewind_handler",
     "RunSession": "RunHandler",
     "RewindSession": "RewindHandler",
     "_Performance": "RunHandler",
