@@ -66,7 +66,7 @@ class Console(Register, ABC, abstract=True, category="consoles", terminal="termi
         doc="save states to start from, or SPLIT/PATTERN for those of the game's splits.json: "
         "training/Level[2-7].*; none: the one that the game defines",
     )
-    noops: int = widget(
+    noop_max: int = widget(
         default=0,
         min=0,
         max=30,

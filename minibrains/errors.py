@@ -147,8 +147,8 @@ def text_of(error: BaseException) -> str:
     """Return the message of an error, even if its `__str__` raises."""
     try:
         return shorten(str(error))
-    except Exception as trouble:
-        return f"its message cannot be read: __str__ raised {type(trouble).__name__}"
+    except Exception as second:
+        return f"its message cannot be read: __str__ raised {type(second).__name__}"
 
 
 def is_refusal(error: BaseException) -> bool:

@@ -46,6 +46,7 @@ class Node:
     renamed_inputs: ClassVar[Mapping[int, Mapping[str, str]]] = MappingProxyType({})
     renamed_outputs: ClassVar[Mapping[int, Mapping[str, str]]] = MappingProxyType({})
     renamed_widgets: ClassVar[Mapping[int, Mapping[str, str]]] = MappingProxyType({})
+    renamed_attributes: ClassVar[Mapping[str, str]] = MappingProxyType({})
     clocked: ClassVar[bool] = False
     background: ClassVar[Background | None] = None
     keep: ClassVar[bool] = False

@@ -60,6 +60,10 @@ class NodeOptions(TypedDict, total=False):
     renamed_widgets: Mapping[int, Mapping[str, str]]
     """Version n -> the widgets that were renamed in version n + 1, old -> new."""
 
+    renamed_attributes: Mapping[str, str]
+    """Attributes of the node's state that were renamed, old -> new. Snapshots on older tapes have
+    the old names. It needs no new version, because workflows do not name attributes."""
+
     clocked: bool
     """The node runs on every tick of its clock, not only when something was delivered."""
 

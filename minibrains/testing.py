@@ -44,7 +44,8 @@ class ScratchHost(Host):
     tick: int = 0
     frame_rate: float | None = None
     sizes: dict[str, int] = field(default_factory=dict)
-    said: list[str] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
+    """The sentences that the node gave to `say`."""
     facts: dict[str, str] = field(default_factory=dict)
     shown: list[tuple[float, float | None, str]] = field(default_factory=list)
     stopping: bool = False
@@ -52,6 +53,11 @@ class ScratchHost(Host):
     start: EpisodeStart | None = None
     linked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The answers of `sources`: input -> the ids of the nodes that are linked to it."""
+
+    @property
+    def said(self) -> list[str]:
+        """The former name of `messages`, for tests that were written with it."""
+        return self.messages
 
     @property
     def dir(self) -> Path:
@@ -67,7 +73,7 @@ class ScratchHost(Host):
         self.frame_rate = frames_per_second
 
     def say(self, text: str) -> None:
-        self.said.append(text)
+        self.messages.append(text)
 
     def record(self, **facts: str) -> None:
         self.facts.update(facts)

@@ -57,16 +57,16 @@ class _Compiler:
             self._region_nodes = graph.region.nodes
         self.observed = self._find_observed()
         """Outputs that the engine itself reads on every tick."""
-        self.main: dict[str, Step] = {}
+        self.main_steps: dict[str, Step] = {}
         """Node -> the step that takes its inputs; that of a register takes none."""
         self.producers: dict[str, Step] = {}
         """Node -> the step that delivers its outputs."""
         for name, node in graph.nodes.items():
-            self.main[name] = self._main_step(node)
+            self.main_steps[name] = self._main_step(node)
             self.producers[name] = self._producing_step(node)
         self.clock_owner: dict[Clock, str] = {}
         """Clock -> a node that has it in the workflow."""
-        for name, step in self.main.items():
+        for name, step in self.main_steps.items():
             for clock in step.clocks:
                 self.clock_owner[clock] = name
         self.readers = self._reading_steps()
@@ -83,7 +83,7 @@ class _Compiler:
             step.index = index
         self._lay_slots()
         region = self._plan_region(steps)
-        self._find_always_ready(steps)
+        self._find_due_every_tick(steps)
         latches: list[Latch] = []
         for node in self.graph.nodes.values():
             if node.register:
@@ -146,7 +146,7 @@ class _Compiler:
 
     def _producing_step(self, node: CheckedNode) -> Step:
         if not node.continues:
-            return self.main[node.id]
+            return self.main_steps[node.id]
         outputs = [OutputPlan(name, absent=True) for name in node.cls.schema.outputs]
         return Step("arrive", node.id, outputs=outputs)
 
@@ -164,14 +164,17 @@ class _Compiler:
         """
         before = self._predecessors()
         early = self._ancestors_of_flags(before)
-        emits = [self.producers[name] for name, node in self.graph.nodes.items() if node.delays]
+        emits: list[Step] = []
+        for name, node in self.graph.nodes.items():
+            if node.breaks_cycles:
+                emits.append(self.producers[name])
         first: list[Step] = []
         then: list[Step] = []
         for name in graphlib.TopologicalSorter(before).static_order():
             if name in early:
-                first.append(self.main[name])
+                first.append(self.main_steps[name])
             else:
-                then.append(self.main[name])
+                then.append(self.main_steps[name])
         early_readers: list[Step] = []
         late_readers: list[Step] = []
         for output, step in self.readers.items():
@@ -191,7 +194,7 @@ class _Compiler:
             name: set() for name, node in nodes.items() if not node.register
         }
         for edge in self.graph.edges:
-            if edge.target in before and not nodes[edge.source].delays:
+            if edge.target in before and not nodes[edge.source].breaks_cycles:
                 before[edge.target].add(edge.source)
         for name, link in self.graph.when_links.items():
             if name in before and self._is_same_tick(link):
@@ -244,7 +247,7 @@ class _Compiler:
 
     def _is_same_tick(self, flag: Link) -> bool:
         """Return whether a `when` flag is computed on the tick on which it is read."""
-        return self._live(flag) and not self.graph.nodes[flag.node].delays
+        return self._live(flag) and not self.graph.nodes[flag.node].breaks_cycles
 
     def _find_constants(self, ordered: Iterable[Step]) -> None:
         for step in ordered:
@@ -325,7 +328,7 @@ class _Compiler:
         """
         clocks: set[Clock] = set()
         for edge in edges:
-            consumer = self.main[edge.target]
+            consumer = self.main_steps[edge.target]
             if self.graph.nodes[edge.target].register or not consumer.clocks:
                 return frozenset()
             clocks |= consumer.clocks
@@ -344,7 +347,7 @@ class _Compiler:
     def _flag_sources(self, flag: Link) -> list[Step]:
         """Return the steps after which a `when` flag is known."""
         if flag.node in self._region_nodes:
-            return [self.main[name] for name in self._region_nodes]
+            return [self.main_steps[name] for name in self._region_nodes]
         source, _ = self._producer(flag.node, flag.socket)
         return [source]
 
@@ -392,7 +395,7 @@ class _Compiler:
     def _lay_slots(self) -> None:
         for name, node in self.graph.nodes.items():
             if not node.register:
-                step = self.main[name]
+                step = self.main_steps[name]
                 step.inputs, step.awaited = self._read_inputs(node)
         for (name, socket), reader in self.readers.items():
             callable_slot = self._slot(_output_of(self.producers[name], socket), "last")
@@ -462,13 +465,13 @@ class _Compiler:
 
     # -- what is due anyway ------------------------------------------------------------------------
 
-    def _find_always_ready(self, steps: Iterable[Step]) -> None:
+    def _find_due_every_tick(self, steps: Iterable[Step]) -> None:
         for step in steps:
             node = self.graph.nodes[step.node]
             if step.role in ("emit", "gate", "read"):
-                step.always_ready = step.always_polled = True
+                step.ready_every_tick = step.called_every_tick = True
             elif step.role == "arrive":
-                step.always_polled = True
+                step.called_every_tick = True
             else:
                 self._find_readiness(step, node)
             for clock in step.clocks:
@@ -477,8 +480,8 @@ class _Compiler:
             _, output = self._producer(source, socket)
             marks: set[int] = set()
             for edge in edges:
-                target = self.main[edge.target]
-                if not self.graph.nodes[edge.target].register and not target.always_polled:
+                target = self.main_steps[edge.target]
+                if not self.graph.nodes[edge.target].register and not target.called_every_tick:
                     marks.add(target.index)
             output.marks = sorted(marks)
 
@@ -486,24 +489,24 @@ class _Compiler:
         """Decide whether a tick or launch is due on every tick,
         and whether all of its arguments are there by then.
         """
-        step.always_polled = node.cls.clocked
+        step.called_every_tick = node.cls.clocked
         complete = True
         linked: set[str] = set()
         for edge in self.in_edges[step.node]:
             linked.add(edge.input.name)
-            if self._is_always_ready(edge, step):
-                step.always_polled = True
+            if self._delivers_every_tick(edge, step):
+                step.called_every_tick = True
             elif edge.input.awaited:
                 complete = False
         for declared in node.cls.schema.inputs.values():
             if declared.awaited and not declared.many and declared.name not in linked:
                 complete = False
-        step.always_ready = step.always_polled and complete
+        step.ready_every_tick = step.called_every_tick and complete
 
-    def _is_always_ready(self, edge: Edge, step: Step) -> bool:
+    def _delivers_every_tick(self, edge: Edge, step: Step) -> bool:
         """Return whether the edge delivers on every tick on which `step` may run."""
         producer, output = self._producer(edge.source, edge.output.name)
-        if not producer.always_ready or output.absent:
+        if not producer.ready_every_tick or output.absent:
             return False
         if not always_delivers(self.graph.nodes[edge.source].entry.on_error):
             return False

@@ -261,7 +261,7 @@ class Engine:
             execution.due,
         )
         steps, latches, terminals = execution.steps, execution.latches, self.plan.terminals
-        visits, spent, count_tick = execution.visits, execution.spent, self.times.add
+        visits, step_seconds, count_tick = execution.visits, execution.step_seconds, self.times.add
         blocked_seconds = context.blocked_seconds
         ended = False
         for tick in range(self.tick, self.tick + ticks):
@@ -282,7 +282,7 @@ class Engine:
                     for index, run in due_steps:
                         run()
                         now = perf_counter()
-                        spent[index] += now - before
+                        step_seconds[index] += now - before
                         visits[index] += 1
                         before = now
                     # terminal; testing an output for truth may raise, outside of any step
@@ -295,7 +295,7 @@ class Engine:
                         for index, run in remaining_latches:
                             run()
                             now = perf_counter()
-                            spent[index] += now - before
+                            step_seconds[index] += now - before
                             visits[index] += 1
                             before = now
                     break
@@ -303,7 +303,7 @@ class Engine:
                     # error: the iterators are already past the step that raised
                     if index >= 0:
                         now = perf_counter()
-                        spent[index] += now - before
+                        step_seconds[index] += now - before
                         visits[index] += 1
                         before = now
                     if isinstance(error, KeyboardInterrupt):
@@ -375,13 +375,13 @@ class Engine:
             if runtime.background is not None
         }
 
-    def spent(self) -> StepTimes:
-        """Return the seconds of every step so far, for `spent_since`;
+    def step_times(self) -> StepTimes:
+        """Return the seconds of every step so far, for `seconds_since`;
         cheap enough to call on every tick.
         """
-        return self.execution, self.execution.spent.copy()
+        return self.execution, self.execution.step_seconds.copy()
 
-    def spent_since(self, before: StepTimes) -> dict[str, float]:
+    def seconds_since(self, before: StepTimes) -> dict[str, float]:
         """Return the seconds of each node since `before`, or since a later edit.
 
         Clock gates belong to the engine.
@@ -437,7 +437,11 @@ class Engine:
         if self.episode != tuple(state["episode"]) or not self.tick:
             self.reset(*state["episode"])
         for name, saved in state["nodes"].items():
-            self.runtimes[name].endpoint.load_state(saved)
+            runtime = self.runtimes[name]
+            renamed = runtime.checked.cls.renamed_attributes
+            if renamed:
+                saved = {renamed.get(key, key): value for key, value in saved.items()}
+            runtime.endpoint.load_state(saved)
         for name, runtime in self.runtimes.items():
             if runtime.pending is not None:
                 runtime.pending.load_state(state["thoughts"][name])

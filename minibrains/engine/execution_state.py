@@ -56,7 +56,7 @@ class ExecutionState:
         self.skipped = [0] * len(self.owners)
         """Number of visits on which it had nothing to do: it was waiting, or its result was
         constant."""
-        self.spent = [0.0] * len(self.owners)
+        self.step_seconds = [0.0] * len(self.owners)
         """Seconds that its visits took."""
         self.errors = [0] * len(self.owners)
         self.reasons = [""] * len(self.owners)
@@ -81,7 +81,7 @@ class ExecutionState:
         self.template = bytearray(self.size)
         """The marks that every tick begins with: the steps that are due on all ticks."""
         for step in plan.steps:
-            self.template[step.index] = step.always_polled and not step.clocks
+            self.template[step.index] = step.called_every_tick and not step.clocks
         self.due: list[int] = []
         """Marks to set when the next tick begins."""
         self.event_slots: list[int] = []
@@ -129,7 +129,7 @@ class ExecutionState:
         first: list[int] = []
         for step in self.plan.steps:
             is_fed = any(plan.sources for plan in step.inputs)
-            if not step.always_polled and not is_fed:
+            if not step.called_every_tick and not is_fed:
                 first.append(self.mark(step))
         return first
 
@@ -234,7 +234,7 @@ class ExecutionState:
                 continue
             self.visits[index] = old.visits[old_index]
             self.skipped[index] = old.skipped[old_index]
-            self.spent[index] = old.spent[old_index]
+            self.step_seconds[index] = old.step_seconds[old_index]
             self.errors[index] = old.errors[old_index]
             self.reasons[index] = old.reasons[old_index]
             if index < self.size:  # latches do not have these
@@ -275,9 +275,9 @@ class ExecutionState:
         old_pending = old.size + old_index
         if old.marks[old_pending] or old_index in old.due or old_pending in old.due:
             return True
-        # it was polled whenever its clock opened, so that it was never marked
+        # it was called whenever its clock opened, so that it was never marked
         old_step = old.plan.steps[old_index]
-        return old_step.always_polled and bool(old_step.clocks) and not step.always_polled
+        return old_step.called_every_tick and bool(old_step.clocks) and not step.called_every_tick
 
     def keys(self) -> list[Hashable]:
         """Return a key for each step and latch that means the same in another plan."""

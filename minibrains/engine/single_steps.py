@@ -61,7 +61,7 @@ def _run(engine: Engine, steps: Iterator[tuple[int, StepFunction]], after_step: 
         except BaseException as raised:  # as in `Engine.advance`
             error = raised
         finally:
-            execution.spent[index] += perf_counter() - started
+            execution.step_seconds[index] += perf_counter() - started
             execution.visits[index] += 1
         if error is not None:
             engine.step_failed(index, error)

@@ -61,7 +61,7 @@ def collect_stats(
         if role != "gate":
             errors[name] += execution.errors[index]
             reasons[name] = reasons[name] or execution.reasons[index]
-    spent = seconds_since(execution, [0.0] * len(execution.spent))
+    seconds = seconds_since(execution, [0.0] * len(execution.step_seconds))
     times: dict[str, NodeStats] = {}
     for name, runtime in runtimes.items():
         thinking, restarts, think_times = 0.0, 0, tuple[int, ...]()
@@ -73,7 +73,7 @@ def collect_stats(
         times[name] = NodeStats(
             runs=runs[name],
             skips=ticks - runs[name],
-            seconds=spent[name],
+            seconds=seconds[name],
             errors=errors[name],
             reason=reasons[name],
             cached=cached[name],
@@ -87,13 +87,13 @@ def collect_stats(
 
 
 def seconds_since(execution: ExecutionState, then: list[float]) -> dict[str, float]:
-    """Return the seconds of each node since the steps had spent `then`.
+    """Return the seconds of each node since the seconds of the steps were `then`.
 
     Gates belong to the engine.
     """
     seconds: dict[str, float] = defaultdict(float)
     for role, name, now, before in zip(
-        execution.roles, execution.owners, execution.spent, then, strict=True
+        execution.roles, execution.owners, execution.step_seconds, then, strict=True
     ):
         if role != "gate":
             seconds[name] += now - before

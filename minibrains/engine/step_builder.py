@@ -95,9 +95,9 @@ class _StepBuilder:
             "launch",
         )
         run = self._make(self._call(step), step, returns_tuple)
-        if step.clocks and not step.always_polled:
+        if step.clocks and not step.called_every_tick:
             run = self._when_marked(run, step.index)
-        if step.awaited and not step.always_ready:
+        if step.awaited and not step.ready_every_tick:
             run = self._when_delivered(
                 run, step.index, step.index, step.awaited, self.execution.steps
             )
@@ -201,7 +201,7 @@ class _StepBuilder:
 
     def _region_step(self, step: Step, region: RegionSteps) -> StepFunction:
         run = region.step(step)
-        if step.clocks and not step.always_polled and region.reads_from_outside(step):
+        if step.clocks and not step.called_every_tick and region.reads_from_outside(step):
             run = self._when_marked(run, step.index)
         if step.index == region.plan.steps[-1]:
             return region.ask_after(run)
@@ -273,7 +273,7 @@ class _StepBuilder:
         return next(step for step in steps if step.role == "launch" and step.node == node)
 
     def _blocking_call(self, step: Step, background: BackgroundNode) -> Callable[..., Any]:
-        """Call a background node with `"busy": "hold"`:
+        """Call a background node with `"busy": "wait"`:
         the game waits until the node has its result.
         """
         values = self.execution.values
@@ -287,7 +287,7 @@ class _StepBuilder:
 
     def _not_counted(self, step: Step, call: Callable[..., Any]) -> Callable[..., Any]:
         """Count the time of a call as blocked, not as part of the tick."""
-        context, spent, index = self.context, self.execution.spent, step.index
+        context, step_seconds, index = self.context, self.execution.step_seconds, step.index
 
         def uncounted(*arguments: Any) -> Any:
             began = perf_counter()
@@ -296,7 +296,7 @@ class _StepBuilder:
             finally:
                 seconds = perf_counter() - began
                 context.blocked_seconds += seconds
-                spent[index] -= seconds
+                step_seconds[index] -= seconds
 
         return uncounted
 

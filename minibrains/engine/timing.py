@@ -49,10 +49,10 @@ class LatencyHistogram:
 
     def quantile(self, fraction: float) -> float | None:
         """Return the quantile `fraction` (0 to 1) in seconds; None before the first tick."""
-        left = fraction * self.count
+        remaining = fraction * self.count
         for bucket, count in enumerate(self._sort().tolist()):
-            left -= count
-            if count and left <= 0:
+            remaining -= count
+            if count and remaining <= 0:
                 return min(_middle(bucket), self.longest)
         return None
 
@@ -107,10 +107,10 @@ def upper_quantile(counts: Sequence[int], fraction: float) -> float | None:
         counts: The result of `OctaveHistogram.counts`.
         fraction: The share, 0 to 1.
     """
-    left = fraction * sum(counts)
+    remaining = fraction * sum(counts)
     for milliseconds, count in buckets(counts):
-        left -= count
-        if left <= 0:
+        remaining -= count
+        if remaining <= 0:
             return milliseconds
     return None
 

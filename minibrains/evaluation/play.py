@@ -77,8 +77,8 @@ class Games:
                     rows.append(missing[position], row)
                     self._ended(row)
         self._pool = None
-        for trouble in pool.troubles:
-            self._say(trouble)
+        for error in pool.close_errors:
+            self._say(error)
 
     def _row(self, played: PlayedEpisode | BaseException) -> dict[str, Any] | None:
         """Return the row of an episode; None if it was stopped.

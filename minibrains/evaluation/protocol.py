@@ -24,7 +24,7 @@ from minibrains.graph.workflow import RunSettings, Workflow
 from minibrains.node import Node
 from minibrains.values import to_json
 
-PINNED = ("game", "states", "noops", "write")
+PINNED = ("game", "states", "noop_max", "write")
 """The widgets of a console that are the same for all players."""
 _CONSOLE = "console"
 """The name for the console of a workflow in the nodes of an evaluation.json."""
@@ -42,7 +42,7 @@ class Protocol:
     """The pattern that selected states of the split by name; "*" for all."""
     states: Mapping[str, str]
     """Name of the state -> SHA-256 of its file."""
-    noops: int
+    noop_max: int
     write: Mapping[str, int | str]
     ticks: int
     seed: int
@@ -103,7 +103,7 @@ class Protocol:
         pinned = {
             "game": self.game,
             "states": sorted(self.states),
-            "noops": self.noops,
+            "noop_max": self.noop_max,
             "write": to_json(self.write),
         }
         workflow = workflow.with_node(name, {**console.raw, "set": {**console.set, **pinned}})
@@ -199,7 +199,7 @@ def make_protocol(game: Game, rules: Rules, states: str, seed: int, ticks: int |
         split=split,
         only=pattern or "*",
         states=chosen,
-        noops=rules.noops,
+        noop_max=rules.noop_max,
         write=rules.write,
         ticks=ticks or rules.ticks,
         seed=seed,

@@ -52,7 +52,10 @@ class EarlierResult:
             position = 0
             for section in sections:
                 rows = self._rows(files[position], section["episodes"])
-                played.append(_Games(section["protocol"], rows))
+                protocol = dict(section["protocol"])
+                if "noops" in protocol:  # its former name
+                    protocol["noop_max"] = protocol.pop("noops")
+                played.append(_Games(protocol, rows))
                 position += len(section["players"])
         except OSError as error:
             raise MinibrainsError(f"{path} cannot be read: {error.strerror or error}") from None

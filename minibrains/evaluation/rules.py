@@ -72,7 +72,7 @@ class OtherPad:
 class Rules:
     """The contents of an evaluation.json."""
 
-    noops: int
+    noop_max: int
     """Episodes start after 0 to this many frames in which no button is held."""
     write: Mapping[str, int | str]
     """Variables that are set at the start, in the form of the console's `write` widget."""
@@ -126,8 +126,10 @@ def read_rules(path: Path) -> Rules:
     """Read an evaluation.json. Raises MinibrainsError."""
     values = dict(read_json(path))
     values.pop("about", None)
+    if "noops" in values and "noop_max" not in values:  # its former name
+        values["noop_max"] = values.pop("noops")
     required = {
-        "noops": int,
+        "noop_max": int,
         "write": Mapping[str, int | str],
         "ticks": int,
         "baselines": Mapping[str, str],

@@ -99,7 +99,7 @@ class CheckedNode:
         return Sha256(digest)
 
     @property
-    def delays(self) -> bool:
+    def breaks_cycles(self) -> bool:
         """True if its inputs on one tick affect its outputs only on later ticks,
         so that loops may go through it.
         """
@@ -331,7 +331,7 @@ class _Checker:
                     "not_applicable",
                     message,
                     name,
-                    hint='Write "busy": "continue", or "hold", as well',
+                    hint='Write "busy": "continue", or "wait", as well',
                 )
         executors = EXECUTORS[cls.background]
         if executors and entry.background not in (None, *executors):
@@ -365,7 +365,7 @@ class _Checker:
                     "unknown_widget",
                     f"{entry.type} has no widget {key!r}",
                     name,
-                    hint=suggest(key, known),
+                    hint=_present_name(key, cls.renamed_widgets) or suggest(key, known),
                 )
         for key, widget in known.items():
             expected = widget.describe()
@@ -547,8 +547,8 @@ def _fits(kind: SocketTypes, other: SocketTypes) -> bool:
 
 
 def _loops(nodes: Mapping[str, CheckedNode], edges: Iterable[Edge]) -> Iterator[Fault]:
-    """Yield a fault for each loop that no node delays."""
-    within_tick = [name for name, node in nodes.items() if not node.delays]
+    """Yield a fault for each loop that no node breaks."""
+    within_tick = [name for name, node in nodes.items() if not node.breaks_cycles]
     for loop in _cycles(within_tick, edges):
         hint = "Every loop must cross a register; put a Previous into it"
         yield Fault(
@@ -702,6 +702,16 @@ def _file_meant(node: CheckedNode, name: str, file: Sha256) -> str:
 def _brain_of(node: CheckedNode) -> str:
     file = node.entry.brain.file if node.entry.brain else node.brain
     return f"brain {file} of {node.id}"
+
+
+def _present_name(name: str, renamed: Mapping[int, Mapping[str, str]]) -> str:
+    """Return a hint about a former name; "" if it is none."""
+    present = name
+    for version in sorted(renamed):
+        present = renamed[version].get(present, present)
+    if present == name:
+        return ""
+    return f"It is called {present!r} now"
 
 
 def _value_code(widget: Widget, value: Any) -> FaultCode:

@@ -68,7 +68,7 @@ def find_encoding(graph: Graph, nodes: Iterable[str]) -> dict[str, Mapping[str, 
     seen: set[str] = set()
     while waiting:
         name = waiting.pop()
-        if name in seen or graph.nodes[name].delays:
+        if name in seen or graph.nodes[name].breaks_cycles:
             continue
         seen.add(name)
         for edge in graph.edges:

@@ -118,7 +118,7 @@ def _unifier(draft: Draft, links: Iterable[Edge]) -> Unifier:
 
 def _before(draft: Draft) -> dict[str, list[str]]:
     before: dict[str, list[str]] = {
-        name: [] for name, node in draft.nodes.items() if not node.delays
+        name: [] for name, node in draft.nodes.items() if not node.breaks_cycles
     }
     for edge in _links(draft):
         if edge.source in before and edge.target in before:

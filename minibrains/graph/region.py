@@ -149,10 +149,10 @@ class _RegionFinder:
         """Follow all ways out of the region within a tick: none may lead back into it."""
         readers: dict[str, list[str]] = defaultdict(list)
         for edge in self.edges:
-            if not self.nodes[edge.source].delays and not self.nodes[edge.target].register:
+            if not self.nodes[edge.source].breaks_cycles and not self.nodes[edge.target].register:
                 readers[edge.source].append(edge.target)
         for name, link in self.when_links.items():
-            if link.node in self.nodes and not self.nodes[link.node].delays:
+            if link.node in self.nodes and not self.nodes[link.node].breaks_cycles:
                 readers[link.node].append(name)
 
         for start in self.train:

@@ -181,7 +181,7 @@ def _node_keys() -> dict[str, Any]:
         "offset": _whole(0, 2**31 - 2),
         "when": {"anyOf": [_LINK, _NULL]},
         "background": {"anyOf": [value_schema(Executor), _NULL]},
-        "busy": {"enum": ["hold", "continue"]},
+        "busy": {"enum": ["wait", "continue"]},
         "latency": {"anyOf": [_whole(1, 2**31 - 1), _NULL]},
         "timeout": {
             "anyOf": [{"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1e6}, _NULL]

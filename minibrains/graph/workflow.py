@@ -35,7 +35,7 @@ SHA256 = re.compile(r"[0-9a-f]{64}")
 
 Mode = Literal["run", "mute", "bypass"]
 OnError = Literal["stop", "hold", "fallback"]
-Busy = Literal["hold", "continue"]
+Busy = Literal["wait", "continue"]
 RunClock = Literal["fast", "realtime"]
 """fast: as fast as possible; realtime: at the console's own frame rate."""
 
@@ -66,8 +66,8 @@ class NodeEntry:
     on_error: OnError = "stop"
     background: Executor | None = None
     """The executor of a background node; None: the default of its class."""
-    busy: Busy = "hold"
-    """While it thinks, the game waits (hold), or goes on with the last result (continue)."""
+    busy: Busy = "wait"
+    """Whether the game waits while it thinks, or continues with the last result."""
     latency: int | None = None
     """Ticks from launch to delivery under `continue`; None: 1."""
     timeout: float | None = None
@@ -299,7 +299,40 @@ def _in_our_format(data: Any, where: str) -> Any:
                 f"{type(error).__name__}: {error}"
             )
             raise WorkflowError([Fault(message, code="migration_failed")], where) from error
-    return data
+    return _with_wait(data)
+
+
+def _with_wait(data: dict[str, Any]) -> dict[str, Any]:
+    """Return a workflow's data with `"busy": "wait"` for `"hold"`, its former name; the same
+    object if no node has it.
+    """
+    data = _with_waiting_nodes(data)
+    subgraphs = data.get("defs")
+    if not isinstance(subgraphs, dict):
+        return data
+    changed: dict[str, Any] = {}
+    for name, subgraph in subgraphs.items():
+        if isinstance(subgraph, dict):
+            migrated = _with_waiting_nodes(subgraph)
+            if migrated is not subgraph:
+                changed[name] = migrated
+    if not changed:
+        return data
+    return {**data, "defs": {**subgraphs, **changed}}
+
+
+def _with_waiting_nodes(graph: dict[str, Any]) -> dict[str, Any]:
+    """Do the same for the nodes of a workflow, or of a subgraph."""
+    nodes = graph.get("nodes")
+    if not isinstance(nodes, dict):
+        return graph
+    changed: dict[str, Any] = {}
+    for name, entry in nodes.items():
+        if isinstance(entry, dict) and entry.get("busy") == "hold":
+            changed[name] = {**entry, "busy": "wait"}
+    if not changed:
+        return graph
+    return {**graph, "nodes": {**nodes, **changed}}
 
 
 def is_comfyui_prompt(data: Any) -> bool:
@@ -405,7 +438,7 @@ def read_node(name: str, entry: Any, faults: list[Fault]) -> NodeEntry | None:
         choice("mode", ("run", "mute", "bypass")),
         choice("on_error", ("stop", "hold", "fallback")),
         choice("background", (None, "thread", "process")),
-        choice("busy", ("hold", "continue")),
+        choice("busy", ("wait", "continue")),
         *_read_background_keys(entry, wrong),
         entry,
     )
@@ -455,7 +488,7 @@ def _read_background_keys(
         wrong(
             (
                 '"latency" is for nodes with "busy": "continue"; '
-                'under "hold" the result is there on the same tick'
+                'under "wait" the result is there on the same tick'
             ),
             "not_applicable",
         )

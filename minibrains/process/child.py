@@ -237,8 +237,8 @@ class ChildProcess:
 
 def _next_wait(deadline: float) -> float:
     """Return the seconds until the next check of the process."""
-    left = max(0.0, deadline - monotonic())
-    return min(left, _LIVENESS_INTERVAL)
+    remaining = max(0.0, deadline - monotonic())
+    return min(remaining, _LIVENESS_INTERVAL)
 
 
 def _make_file() -> IO[bytes]:

@@ -132,7 +132,7 @@ class Pool:
         """
         self.deaths = 0
         """Number of workers that ended unexpectedly."""
-        self.troubles: list[str] = []
+        self.close_errors: list[str] = []
         """Sentences about what could not be closed; complete after the `with` block."""
         self._launcher = launcher
         self._task = encode(task, "the task of the workers")
@@ -266,7 +266,7 @@ class Pool:
             worker.lanes[message.lane] = None
             self._answer_map(self._add(message.function, message.items, (number, message.lane)))
         elif isinstance(message, Closed):
-            self.troubles.extend(message.troubles)
+            self.close_errors.extend(message.errors)
             worker.state = "closed"
         elif isinstance(message, Reply):
             work = self._jobs.pop(message.number)
@@ -317,7 +317,7 @@ class Pool:
             self.deaths += 1
             self._note(number, WorkerLost(reason))
         if worker.state == "ending":
-            self.troubles.append(
+            self.close_errors.append(
                 f"worker {number} died ({reason}) before everything in it was closed"
             )
         self._batches = [

@@ -79,6 +79,6 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """Everything is closed; `troubles` has a sentence for each thing that could not be closed."""
+    """Everything is closed; `errors` has a sentence for each thing that could not be closed."""
 
-    troubles: list[str]
+    errors: list[str]

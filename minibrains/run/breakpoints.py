@@ -23,20 +23,20 @@ class Breakpoints:
     def __bool__(self) -> bool:
         return bool(self._breakpoints)
 
-    def troubles(self, engine: Engine) -> list[str]:
+    def errors(self, engine: Engine) -> list[str]:
         """Return a sentence about each breakpoint that can never hold in this graph."""
         nodes = engine.plan.graph.nodes
-        troubles = []
+        errors = []
         for each in self._breakpoints:
             node = nodes.get(each.node)
             if node is None or each.socket not in node.cls.schema.outputs:
-                troubles.append(f'the breakpoint "{each}" is of an output that is not in the graph')
+                errors.append(f'the breakpoint "{each}" is of an output that is not in the graph')
             elif not is_kept(engine, each.node, each.socket):
-                troubles.append(
+                errors.append(
                     f'the breakpoint "{each}" cannot hold, because the value is not kept: link the '
                     "output to an input that reads the last value, such as that of a Preview"
                 )
-        return troubles
+        return errors
 
     def begun(self, engine: Engine) -> tuple[str, ...]:
         """Return the breakpoints that hold now, and did not when this was last called, in words

@@ -96,8 +96,8 @@ class ForkPoint:
         edit.resume_calls(self.calls)
         engine.edits.append(edit)
         engine.advance(0)
-        for trouble in engine.finish_edit(edit):
-            run.say(trouble)
+        for error in engine.finish_edit(edit):
+            run.say(error)
 
     def _played(self) -> dict[str, Any]:
         """Return the recorded workflow and its brains, without the nodes of hooks."""

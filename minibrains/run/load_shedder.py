@@ -40,7 +40,7 @@ class LoadShedder(Hook):
     _ticks: int = 0
     _own_misses: int = 0
     _outside_misses: int = 0
-    _spent: float = 0.0
+    _step_seconds: float = 0.0
     _busy: int = 0
     """Seconds in a row with deadlines missed because the machine was busy."""
     _calm: int = 0
@@ -89,9 +89,9 @@ class LoadShedder(Hook):
         """Return the seconds that ticks took since the last check,
         without the time for which the game waited for nodes.
         """
-        before = self._spent
-        self._spent = sum(self.engine.execution.spent)
-        return self._spent - before
+        before = self._step_seconds
+        self._step_seconds = sum(self.engine.execution.step_seconds)
+        return self._step_seconds - before
 
     def _has_sheddable_nodes(self) -> bool:
         return any(node.entry.optional for node in self.engine.plan.graph.nodes.values())

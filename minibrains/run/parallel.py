@@ -84,7 +84,7 @@ class EpisodeTask:
     _registry: Registry | None = None
     _run: Run | None = None
     _stopping: bool = False
-    _troubles: list[str] = field(default_factory=list)
+    _close_errors: list[str] = field(default_factory=list)
 
     def load(self) -> None:
         if self._registry is None:
@@ -119,7 +119,7 @@ class EpisodeTask:
     def close(self) -> list[str]:
         if self._run is not None:
             self._close(self._run)
-        return self._troubles
+        return self._close_errors
 
     def _open_run(self, worker: Worker) -> Run:
         from minibrains.run.run import Run  # not at the top: run.py imports this module
@@ -142,7 +142,7 @@ class EpisodeTask:
         try:
             run.close()
         except RunError:
-            self._troubles += run.troubles
+            self._close_errors += run.close_errors
 
 
 # -- in the process of the pool
@@ -220,13 +220,13 @@ class ParallelEpisodes:
                         following += 1
         finally:
             run.results.deaths = pool.deaths
-            run.troubles += pool.troubles
+            run.close_errors += pool.close_errors
             for index in sorted(rows):
                 self._add(index, rows)
         if errors:
             raise errors[min(errors)]
         if lost:
-            raise RunError("; ".join([*lost, *pool.troubles]))
+            raise RunError("; ".join([*lost, *pool.close_errors]))
 
     def _take(
         self,

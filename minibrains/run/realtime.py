@@ -28,7 +28,7 @@ class RealtimeClock:
         self._next = -1
         """The tick at which this clock left the engine; at any other tick, a new episode has
         begun."""
-        self._since = engine.spent()
+        self._since = engine.step_times()
         self._own = 0.0
         """Own seconds since `_since` was taken, when the schedule was last met."""
 
@@ -58,7 +58,7 @@ class RealtimeClock:
                 return False
             laps.lap()
             if deadlines.started(laps.now, between):
-                self._since, self._own = engine.spent(), 0.0
+                self._since, self._own = engine.step_times(), 0.0
             blocked_before = engine.blocked_seconds
             ended = engine.advance(1)
             blocked_seconds = engine.blocked_seconds - blocked_before
@@ -86,7 +86,7 @@ class RealtimeClock:
         """Return the node that took most time since the schedule was last met;
         None if the engine did.
         """
-        nodes = self.engine.spent_since(self._since)
+        nodes = self.engine.seconds_since(self._since)
         slowest = max(nodes, key=nodes.__getitem__)
         return slowest if nodes[slowest] >= self._own - sum(nodes.values()) else None
 

@@ -139,7 +139,7 @@ class Run:
         """The name, hash and command of the workflow, for the nodes."""
         self.error: BaseException | None = None
         """The first error, if any."""
-        self.troubles: list[str] = []
+        self.close_errors: list[str] = []
         """Sentences about things that could not be closed."""
         self.summary: dict[str, Any] = {}
         """The results of the run, as in summary.json; complete once the run is closed."""
@@ -363,20 +363,20 @@ class Run:
             budget = self._ask_hooks()
             if engine.stopping:
                 break
-            left = min(chunk, budget.ticks)
+            ticks = min(chunk, budget.ticks)
             if limit is not None:
-                left = min(left, limit - engine.tick)
-            if not left:
+                ticks = min(ticks, limit - engine.tick)
+            if not ticks:
                 return "limit"
             started = perf_counter()
             try:
-                ended = self.clock.advance(left)
+                ended = self.clock.advance(ticks)
             finally:
                 now = perf_counter()
                 self.results.seconds += now - started
             # at most double: quick ticks may have been catching up with a realtime clock
-            fitting = int(left * budget.seconds / max(now - started, 1e-6))
-            chunk = max(1, min(2 * left, fitting))
+            fitting = int(ticks * budget.seconds / max(now - started, 1e-6))
+            chunk = max(1, min(2 * ticks, fitting))
             self._tell_failures()
             if self.results.seconds >= _FREEZE_AFTER and not self._has_frozen_heap:
                 self._freeze_heap()
@@ -478,8 +478,8 @@ class Run:
             while not edit.done.wait(_EDIT_POLL):
                 if self._over.is_set():
                     raise RunError("the run ended before the change could be made")
-            for trouble in self.engine.finish_edit(edit):
-                self.say(trouble)
+            for error in self.engine.finish_edit(edit):
+                self.say(error)
             return edit.describe()
 
     def peek(self, output: str) -> Any:
@@ -557,12 +557,12 @@ class Run:
             # a live edit may have changed them
             self.results.brains |= self.engine.plan.graph.brain_files()
         timeout = 0.0 if isinstance(self.error, KeyboardInterrupt) else None
-        for trouble in self.engine.close(timeout):
-            self.say(trouble)
-            self.troubles.append(trouble)
+        for error in self.engine.close(timeout):
+            self.say(error)
+            self.close_errors.append(error)
         self._release_process()
-        if self.troubles and self.error is None:
-            self.error = RunError("; ".join(self.troubles))
+        if self.close_errors and self.error is None:
+            self.error = RunError("; ".join(self.close_errors))
 
     def _release_process(self) -> None:
         """Undo the process-wide settings of runs,

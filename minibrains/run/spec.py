@@ -25,7 +25,7 @@ class RunSpec:
 
     Example:
         >>> from dataclasses import replace
-        >>> spec = RunSpec("sf2", episodes=3, widgets={"console.noops": 10})
+        >>> spec = RunSpec("sf2", episodes=3, widgets={"console.noop_max": 10})
         >>> other = replace(spec, seed=8)
         >>> spec.seed, other.seed, other.episodes
         (None, 8, 3)

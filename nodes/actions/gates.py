@@ -93,7 +93,7 @@ class Gated(NamedTuple):
 
     action: TableAction | Absent
     ready: Flag
-    left: Number
+    remaining: Number
     since: Number
 
 
@@ -102,15 +102,22 @@ _gated = partial(tuple.__new__, Gated)
 tick."""
 
 
-class CooldownGate(Node, category="actions", clocked=True):
+class CooldownGate(
+    Node,
+    category="actions",
+    version=2,
+    renamed_outputs={1: {"left": "remaining"}},
+    renamed_attributes={"left": "remaining"},
+    clocked=True,
+):
     """Let an action through only when the last one has recovered.
 
-    action:  the action wanted now; one that is not let through is dropped
+    action:     the action wanted now; one that is not let through is dropped
     action (out):  the action let through
-    ready:   True when an action would be let through on the next tick
-    left:    number of ticks, from the next one on, on which no action will be let through
-    since:   ticks since the last action was let through, 0 on that tick; before the first: since
-             the episode began
+    ready:      True when an action would be let through on the next tick
+    remaining:  number of ticks, from the next one on, on which no action will be let through
+    since:      ticks since the last action was let through, 0 on that tick; before the first: since
+                the episode began
     """
 
     brain: RecoveryBrain
@@ -125,21 +132,21 @@ class CooldownGate(Node, category="actions", clocked=True):
         self._recovery = self.brain.recovery.tolist()
 
     def reset(self, episode: Episode) -> None:
-        self.left = 0
+        self.remaining = 0
         self.since = -1
         self.release = False
 
     def tick(self, action: On[TableAction]) -> Gated:
         self.since = since = self.since + 1
-        left = self.left
+        remaining = self.remaining
         sent: int | Absent = ABSENT
-        if left:
-            self.left = left = left - 1
+        if remaining:
+            self.remaining = remaining = remaining - 1
             if self.release:
                 self.release, sent = False, 0
         elif action is not None:
-            self.left = left = self._recovery[action]
+            self.remaining = remaining = self._recovery[action]
             self.since = since = 0
             sent = action
-            self.release = self.idle == "release" and left > 0
-        return _gated((sent, not left, left, since))
+            self.release = self.idle == "release" and remaining > 0
+        return _gated((sent, not remaining, remaining, since))

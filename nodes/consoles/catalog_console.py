@@ -134,7 +134,7 @@ class CatalogConsole(Console, abstract=True):
         # game
         episode = replace(episode, node="console")
         states = self._allowed(episode)
-        number = episode.shuffled(len(states) * (self.noops + 1))
+        number = episode.shuffled(len(states) * (self.noop_max + 1))
         self._start = states[number % len(states)]
         self._waited = number // len(states)
         seed = int(episode.rng().integers(2**32))

@@ -84,7 +84,7 @@ _output = partial(tuple.__new__, NativeOutput)
 """Make a NativeOutput from a tuple, which takes half as long as from fields."""
 
 
-class NativeDuel(CatalogConsole):
+class NativeDuel(CatalogConsole, version=2, renamed_widgets={1: {"noops": "noop_max"}}):
     """Duel, compiled for this computer: the game of the ROM frame by frame, in microseconds, and
     without pictures.
 

@@ -32,7 +32,12 @@ _LARGEST_STATE: Final = 64 << 20
 """Size limit of an unpacked save state in bytes: the file may come from anybody."""
 
 
-class RetroEmulator(CatalogConsole, version=2, renamed_outputs={1: {"done": "terminated"}}):
+class RetroEmulator(
+    CatalogConsole,
+    version=3,
+    renamed_outputs={1: {"done": "terminated"}},
+    renamed_widgets={2: {"noops": "noop_max"}},
+):
     """A game on an emulated console: shows its screen, takes the pads,
     and emulates one frame a tick.
 

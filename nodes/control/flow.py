@@ -63,7 +63,7 @@ class Cadence(NamedTuple):
 _NOW, _NOT_NOW = Cadence(True), Cadence(False)
 
 
-class Every(Node, category="control", clocked=True):
+class Every(Node, category="control", clocked=True, renamed_attributes={"left": "remaining"}):
     """True on one tick in `ticks`: the decision clock of an agent that does
     not decide on every tick.
 
@@ -74,13 +74,13 @@ class Every(Node, category="control", clocked=True):
     offset: int = widget(default=0, min=0, doc="the first tick that is True")
 
     def reset(self, episode: Episode) -> None:
-        self.left = self.offset
+        self.remaining = self.offset
 
     def tick(self) -> Cadence:
-        if self.left:
-            self.left -= 1
+        if self.remaining:
+            self.remaining -= 1
             return _NOT_NOW
-        self.left = self.ticks - 1
+        self.remaining = self.ticks - 1
         return _NOW
 
 

@@ -51,7 +51,7 @@ class Scripted:
         self.random = random.Random(seed)
         self.seen = deque(maxlen=self.late + 1)
         self.plan: Plan = []
-        self.left = 0
+        self.remaining = 0
         self.held: Held = ()
         self.status, self.since, self.last_x, self.last_y = 0, 0, 0, FLOOR
         self.shot_in = -100.0
@@ -101,11 +101,11 @@ class Scripted:
         """Return the buttons to hold on the next frame, given the variables of this one."""
         self.seen.append(variables)
         view = self.view(self.seen[0])
-        if self.left == 0:
+        if self.remaining == 0:
             if not self.plan:
                 self.plan = self._next_plan(view)
             self._begin_step(view)
-        self.left -= 1
+        self.remaining -= 1
         return self.held
 
     def _next_plan(self, view: View) -> Plan:
@@ -118,9 +118,9 @@ class Scripted:
 
     def _begin_step(self, view: View) -> None:
         """Begin the next step of the plan; without one, hold nothing for a frame."""
-        held, self.left = "", 1
+        held, self.remaining = "", 1
         if self.plan:
-            held, self.left = self.plan.pop(0)
+            held, self.remaining = self.plan.pop(0)
         names = {"F": view.ahead, "G": view.back}
         self.held = tuple(names.get(name, name) for name in held.split("+") if name)
 
@@ -154,7 +154,7 @@ def noticed(variables: Variables, side: Side = "agent") -> dict[str, int]:
         ) from None
 
 
-class ScriptedFighter(Node, category="fighting"):
+class ScriptedFighter(Node, category="fighting", renamed_attributes={"left": "remaining"}):
     """Fight by rules: the expert that an agent is compared with, and a sparring partner.
 
     variables:  of the Street Fighter II map; x and y in pixels, status 512 stand … 524 hit

@@ -225,7 +225,7 @@ class PlayerState:
         self.frame = 0
         self.answer: tuple[Step, ...] = ()
         self.at = 0
-        self.left = 0
+        self.remaining = 0
         self.mirrored = False
         self.held = ""
         self.action_frame = 0
@@ -254,9 +254,9 @@ class PlayerState:
         return tuple(names)
 
     def _step_pad(self) -> Pad:
-        if self.left == 0:
+        if self.remaining == 0:
             self._next_step()
-        self.left -= 1
+        self.remaining -= 1
         ways = {TOWARDS: "RIGHT", AWAY: "LEFT"}
         if self.mirrored:
             ways = {TOWARDS: "LEFT", AWAY: "RIGHT"}
@@ -278,7 +278,7 @@ class PlayerState:
         step = self.answer[self.at]
         self.at += 1
         self.held = step.held
-        self.left = step.frames
+        self.remaining = step.frames
 
 
 def _look(variables: Mapping[str, int], before: Sight) -> Sight:
@@ -312,7 +312,7 @@ def _lasted(status: int, status_before: int, frames_before: int) -> int:
     return 0
 
 
-class SimpleFighter(Node, category="fighting"):
+class SimpleFighter(Node, category="fighting", renamed_attributes={"left": "remaining"}):
     """Fight as simply as can be: a loop of buttons, a rule, a table.
 
     An agent has to be better than the best of them.

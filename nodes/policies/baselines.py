@@ -26,7 +26,9 @@ from minibrains.errors import BrainError
 ChosenAction = Annotated[int, Socket("action", "index[{actions}]")]
 
 
-class RandomPolicy(Node, category="policies", clocked=True):
+class RandomPolicy(
+    Node, category="policies", clocked=True, renamed_attributes={"left": "remaining"}
+):
     """A uniformly random action every `hold` ticks: the baseline that every agent has to beat.
 
     Out:  an action, 0 to `actions` - 1, on the ticks on which one is drawn
@@ -37,13 +39,13 @@ class RandomPolicy(Node, category="policies", clocked=True):
 
     def reset(self, episode: Episode) -> None:
         self.rng = episode.rng()
-        self.left = 0
+        self.remaining = 0
 
     def tick(self) -> ChosenAction | Absent:
-        if self.left:
-            self.left -= 1
+        if self.remaining:
+            self.remaining -= 1
             return ABSENT
-        self.left = self.hold - 1
+        self.remaining = self.hold - 1
         return int(self.rng.integers(self.actions))
 
 
@@ -78,7 +80,9 @@ class Reflex(NamedTuple):
     started: Annotated[bool, Socket("flag")]
 
 
-class ReflexPolicy(Node, category="policies", clocked=True):
+class ReflexPolicy(
+    Node, category="policies", clocked=True, renamed_attributes={"left": "remaining"}
+):
     """Play macros from a table: the one for the current situation, to its end, then the next.
 
     situation:  selects the macro; without a link always the first
@@ -93,18 +97,18 @@ class ReflexPolicy(Node, category="policies", clocked=True):
         self._macros = [list(takewhile(itemgetter(1), zip(*macro, strict=True))) for macro in table]
 
     def reset(self, episode: Episode) -> None:
-        self.macro, self.row, self.left = 0, 0, 0
+        self.macro, self.row, self.remaining = 0, 0, 0
 
     def tick(self, situation: Situation | None = None) -> Reflex:
-        if self.left:
-            self.left -= 1
+        if self.remaining:
+            self.remaining -= 1
             return _SAME
         started = not self.row
         if started:
             self.macro = situation or 0
         rows = self._macros[self.macro]
         action, ticks = rows[self.row]
-        self.row, self.left = (self.row + 1) % len(rows), ticks - 1
+        self.row, self.remaining = (self.row + 1) % len(rows), ticks - 1
         return Reflex(action, started)
 
 

@@ -184,7 +184,9 @@ class PressedPad(NamedTuple):
 _SAME: Final = PressedPad(ABSENT, ABSENT)
 
 
-class ButtonSampler(Node, category="policies", clocked=True):
+class ButtonSampler(
+    Node, category="policies", clocked=True, renamed_attributes={"left": "remaining"}
+):
     """Press the buttons of which the logits are high enough, by the thresholds of its brain.
 
     logits:   float32 [buttons], of a ButtonHead
@@ -224,21 +226,21 @@ class ButtonSampler(Node, category="policies", clocked=True):
     def reset(self, episode: Episode) -> None:
         self.rng = episode.rng()
         self.directions: Pad = ()
-        self.left = 0
+        self.remaining = 0
 
     def tick(self, logits: On[ButtonLogits], facing: Flag | None = None) -> PressedPad:
         if logits is None:
-            if not self.left:
+            if not self.remaining:
                 return _SAME
-            self.left -= 1
-            if self.left:
+            self.remaining -= 1
+            if self.remaining:
                 return _SAME
             return PressedPad(self.directions, ABSENT)
         rng = self.rng if self.mode == "sample" else None
         pressed = self.brain.press(logits[None], rng)[0]
         pad = self._pad(pressed, facing)
         self.directions = tuple(button for button in pad if button in DIRECTIONS)
-        self.left = self.hold if len(pad) > len(self.directions) else 0
+        self.remaining = self.hold if len(pad) > len(self.directions) else 0
         return PressedPad(pad, pressed)
 
     def _pad(self, pressed: np.ndarray, facing: bool | None) -> Pad:

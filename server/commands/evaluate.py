@@ -70,8 +70,8 @@ def main(arguments: argparse.Namespace) -> int:
     rows = [rows_of[player.key] for player in players]
     missing = _missing(arguments, players, rows_of)
     if play_games(arguments.workers, players, missing, rows, whole, out):
-        left = sum(map(len, _missing(arguments, players, rows_of)))
-        say_stopped(arguments, whole - left, whole)
+        remaining = sum(map(len, _missing(arguments, players, rows_of)))
+        say_stopped(arguments, whole - remaining, whole)
         return STOPPED
 
     # the rows that count: the file of a player may have more episodes than are requested now

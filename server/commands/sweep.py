@@ -34,8 +34,8 @@ def main(arguments: argparse.Namespace) -> int:
     whole = len({player.key for player in players}) * arguments.episodes
     missing = sweep.missing(rows)
     if play_games(arguments.workers, players, missing, rows, whole, out):
-        left = sum(map(len, sweep.missing(rows)))
-        say_stopped(arguments, whole - left, whole)
+        remaining = sum(map(len, sweep.missing(rows)))
+        say_stopped(arguments, whole - remaining, whole)
         return STOPPED
 
     result = write_result(sweep, rows, out)

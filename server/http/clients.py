@@ -152,7 +152,7 @@ class Clients:
             for client in self._watching(run):
                 client.wake.set()
             return
-        if what == "said":
+        if what == "message":
             self.broadcast("said", data)
         elif what == "started":
             self._send_to_owner(run, "execution_start", stamped)
@@ -337,7 +337,7 @@ class Clients:
         if client.underway[node]:
             client.underway[node] -= 1
         client.wake.set()
-        self._want(self._run(client.prompt_id))
+        self._request_pictures(self._run(client.prompt_id))
 
     def _hold(self, client: Client, type_: str, data: dict[str, Any]) -> None:
         run, node = self._run(data["prompt_id"]), str(data["node"])
@@ -388,9 +388,9 @@ class Clients:
             budgets.update(dict.fromkeys(client.watch.budgets))
         run.watch = Watch(tuple(previews), tuple(values), tuple(full), tuple(budgets))
         run.send("watch", run.watch)
-        self._want(run)
+        self._request_pictures(run)
 
-    def _want(self, run: ServerRun | None) -> None:
+    def _request_pictures(self, run: ServerRun | None) -> None:
         """Ask the worker for the next picture of each node for which a page is waiting."""
         if run is None or run.over:
             return
@@ -399,7 +399,7 @@ class Clients:
                 continue
             if any(client.is_idle(node, run) for client in self._watching(run)):
                 run.requested_pictures.add(node)
-                run.send("want", node)
+                run.send("request_picture", node)
 
     def _run(self, prompt_id: str | None) -> ServerRun | None:
         if self.runs and prompt_id:
@@ -448,7 +448,7 @@ class Clients:
                     await self._send_stock_picture(client, run, node, message)
                 else:
                     await client.socket.send_bytes(message)
-        self._want(run)
+        self._request_pictures(run)
 
     async def _send_stock_picture(
         self, client: Client, run: ServerRun, node: str, message: bytes

@@ -97,7 +97,7 @@ class Digests:
         while True:
             while not unfinished or not self._asked.empty():
                 unfinished.append(self._asked.get())
-            nearest = min(unfinished, key=lambda file: file.left)
+            nearest = min(unfinished, key=lambda file: file.remaining)
             try:
                 digest = nearest.go_on()
                 over = digest is not None
@@ -114,8 +114,8 @@ class _Unfinished:
 
     def __init__(self, path: Path, key: FileKey) -> None:
         self.path, self.key = path, key
-        self.left = key.size
-        """Number of bytes left."""
+        self.remaining = key.size
+        """Number of bytes that are not read yet."""
         self._position = 0
         self._hash = hashlib.sha256()
         self._state: FileState | None = None
@@ -145,7 +145,7 @@ class _Unfinished:
                 self._position += count
                 if not count:
                     return self._finish(file.fileno(), self._seconds + perf_counter() - began)
-        self.left = self.key.size - self._position
+        self.remaining = self.key.size - self._position
         self._seconds += perf_counter() - began
         return None
 

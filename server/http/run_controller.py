@@ -150,9 +150,9 @@ class RunController(Hook):
         if self.engine is None:
             raise RunError("the run has not begun yet; set breakpoints once it ticks")
         wanted = Breakpoints(breakpoints)
-        troubles = wanted.troubles(self.engine)
-        if troubles:
-            raise RunError("; ".join(troubles))
+        errors = wanted.errors(self.engine)
+        if errors:
+            raise RunError("; ".join(errors))
         self.breakpoints = wanted
         return {"breakpoints": list(map(str, breakpoints))}
 
@@ -186,8 +186,8 @@ class RunController(Hook):
 
     def after_open(self, run: Run) -> None:
         """Say which breakpoints can never hold."""
-        for trouble in self.breakpoints.troubles(run.engine):
-            run.say(trouble)
+        for error in self.breakpoints.errors(run.engine):
+            run.say(error)
 
     def between_ticks(self, run: Run) -> Budget:
         """Sample what pages watch, and wait while the run is paused."""

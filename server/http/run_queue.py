@@ -447,7 +447,7 @@ class RunQueue:
         worker.send("play", request)
         worker.send("watch", run.watch)
         for node in run.requested_pictures:
-            worker.send("want", node)
+            worker.send("request_picture", node)
 
     def _spec(self, run: ServerRun) -> RunSpec:
         return RunSpec(
@@ -487,11 +487,11 @@ class RunQueue:
             run.pictures[node] = number, message
             run.requested_pictures.discard(node)
             self._notify(run, "picture", {})
-        elif event == "said":
+        elif event == "message":
             line = {"prompt_id": run.prompt_id, "node": content[0], "text": content[1]}
             run.lines = [*run.lines, line][-_MAX_LINES:]
-            self._notify(run, "said", line)
-        elif event == "spent":
+            self._notify(run, "message", line)
+        elif event == "closing":
             worker.closing = True
         elif event == "answer":
             number, answer = content

@@ -95,7 +95,7 @@ class RunReporter:
 
     def _send_lines(self) -> None:
         while self._lines:
-            self._send("said", self._lines.popleft())
+            self._send("message", self._lines.popleft())
 
     def _send_pictures(self) -> None:
         done: dict[int, tuple[np.ndarray, Encoded]] = {}  # several nodes may show the same picture

@@ -40,12 +40,12 @@ class _Playing:
     def describe(self) -> dict[str, Any]:
         """Return it as an object of JSON, with the figures of the episodes so far."""
         result = self.sweep.result(self.rows)
-        left = sum(map(len, self.sweep.missing(self.rows)))
+        remaining = sum(map(len, self.sweep.missing(self.rows)))
         whole = len({id(rows) for rows in self.rows}) * self.sweep.episodes
         return {
             "state": self.state,
             "error": self.error,
-            "done": whole - left,
+            "done": whole - remaining,
             "total": whole,
             "files": self.files,
             **{key: result[key] for key in ("title", "protocol", "episodes", "axes", "variants")},

@@ -22,7 +22,7 @@ class _Sample(NamedTuple):
     execution: ExecutionState
     ticks: int
     """Ticks of the run so far."""
-    spent: list[float]
+    step_seconds: list[float]
     """Seconds of each step so far."""
     thought: dict[str, tuple[bool, float]]
     """Background node -> whether it is thinking, and for how many seconds it has thought so
@@ -41,12 +41,12 @@ class TickSampler:
 
     def sample(self, engine: Engine) -> None:
         """Sample, between two ticks. Copies one number for each step of the plan."""
-        execution, spent = engine.spent()
+        execution, step_seconds = engine.step_times()
         thought: dict[str, tuple[bool, float]] = {}
         for name, runtime in engine.runtimes.items():
             if runtime.background is not None:
                 thought[name] = runtime.is_thinking, runtime.background.seconds
-        self._samples.append(_Sample(execution, engine.ticks, spent, thought))
+        self._samples.append(_Sample(execution, engine.ticks, step_seconds, thought))
 
     def spans(self) -> Spans | None:
         """Return what was sampled since the last live edit; None before the second sample."""
@@ -81,7 +81,7 @@ class Spans:
             rows.append(self.nodes.setdefault(owner, len(self.nodes)))
 
         ticks = np.diff([sample.ticks for sample in samples])
-        seconds = np.diff([sample.spent for sample in samples], axis=0)
+        seconds = np.diff([sample.step_seconds for sample in samples], axis=0)
         steps = seconds / ticks[:, np.newaxis] * 1e6
 
         self._us = np.zeros((len(self.nodes), len(ticks)))

@@ -30,9 +30,9 @@ from minibrains.run.run import Run
 from minibrains.tape.recent import RecentTape
 from minibrains.tape.tape import Event
 from minibrains.video import append_workflow
-from server.http.rewind_session import RewindSession
+from server.http.request_handler import RequestHandler, failed
+from server.http.rewind_handler import RewindHandler
 from server.http.run_reporter import Send
-from server.http.session import Session, failed
 from server.http.worker_protocol import (
     CLIP,
     SERVER_GONE,
@@ -64,8 +64,8 @@ class WorkerProcess:
     def __init__(self, server: ParentProcess, config: WorkerConfig) -> None:
         self._server = server
         self._config = config
-        self._sessions: SimpleQueue[Session | None] = SimpleQueue()
-        self._session: Session | None = None
+        self._handlers: SimpleQueue[RequestHandler | None] = SimpleQueue()
+        self._handler: RequestHandler | None = None
 
     def run(self) -> None:
         """Play runs on this thread until the server ends the worker."""
@@ -75,10 +75,10 @@ class WorkerProcess:
         threading.Thread(target=self._listen, name="listens to the server", daemon=True).start()
         files = _count_openable()
         self._send("ready", None)
-        while (session := self._sessions.get()) is not None:
-            outcome = session.play()
+        while (handler := self._handlers.get()) is not None:
+            outcome = handler.play()
             if _count_openable() < files // 2:
-                self._send("spent", None)
+                self._send("closing", None)
             self._send("over", outcome)
 
     def _send(self, event: WorkerEvent, content: Any) -> None:
@@ -95,23 +95,23 @@ class WorkerProcess:
                 break
             if command != "quit":
                 self._handle_command(command, content)
-        if self._session is not None:
-            self._session.server_is_gone = command != "quit"
-            self._session.controller.stop()
-        self._sessions.put(None)
+        if self._handler is not None:
+            self._handler.server_is_gone = command != "quit"
+            self._handler.controller.stop()
+        self._handlers.put(None)
 
     def _handle_command(self, command: WorkerCommand, content: Any) -> None:
         if command == "play":
             os.ftruncate(2, 0)
             if isinstance(content, RewindRequest):
-                self._session = RewindSession(content, self._registry, self._send)
+                self._handler = RewindHandler(content, self._registry, self._send)
             else:
-                self._session = RunSession(content, self._registry, self._cache, self._send)
-            self._sessions.put(self._session)
+                self._handler = RunHandler(content, self._registry, self._cache, self._send)
+            self._handlers.put(self._handler)
             return
-        if self._session is None:
+        if self._handler is None:
             return
-        controller = self._session.controller
+        controller = self._handler.controller
         if command == "stop":
             controller.stop()
         elif command in ("pause", "resume"):
@@ -128,14 +128,14 @@ class WorkerProcess:
         elif command == "watch":
             controller.watch = content
             controller.look_again()
-        elif command == "want":
+        elif command == "request_picture":
             controller.requested_pictures.add(content)
             controller.look_again()
         elif command == "input":
-            self._session.receive(*content)
+            self._handler.receive(*content)
         else:
             threading.Thread(
-                target=self._session.answer, args=(command, *content), name="answers", daemon=True
+                target=self._handler.answer, args=(command, *content), name="answers", daemon=True
             ).start()
 
 
@@ -155,7 +155,7 @@ def _count_openable() -> int:
     return len(opened)
 
 
-class RunSession(Session, Hook):
+class RunHandler(RequestHandler, Hook):
     """One run in this worker, from its request to its outcome."""
 
     def __init__(
@@ -249,8 +249,8 @@ class RunSession(Session, Hook):
         changed = self._run.edit(compile_graph(self._run.check(edited)))
         self._played = workflow
         self.controller.breakpoints = Breakpoints(edited.breakpoints)
-        for trouble in self.controller.breakpoints.troubles(self._run.engine):
-            self._run.say(trouble)
+        for error in self.controller.breakpoints.errors(self._run.engine):
+            self._run.say(error)
         return {"changed": changed}
 
     def _save_state(self, node: str, name: str) -> dict[str, Any]:
@@ -294,6 +294,6 @@ class RunSession(Session, Hook):
         self._request.folder.keep_traceback(error)
         try:
             self._request.folder.finish(summary)
-        except RunError as trouble:
-            self._reporter.say(str(trouble))
+        except RunError as failure:
+            self._reporter.say(str(failure))
         return failed(error, summary)

@@ -14,22 +14,22 @@ from minibrains.run.folder import RunFolder
 from minibrains.run.spec import RunSpec
 
 WorkerCommand = Literal[
-    "play", "stop", "pause", "resume", "step", "watch", "want", "edit", "save_state", "clip",
-    "input", "seek", "timeline", "breakpoints", "speed", "fork", "digests", "find", "recent",
-    "step_node", "quit",
+    "play", "stop", "pause", "resume", "step", "watch", "request_picture", "edit", "save_state",
+    "clip", "input", "seek", "timeline", "breakpoints", "speed", "fork", "digests", "find",
+    "recent", "step_node", "quit",
 ]  # fmt: skip
-"""To a worker. play: a RunRequest; watch: a Watch; want: a node whose next frame may be sent; edit:
-number and workflow; save_state: number, node and name; clip: number; seek: a tick of a recorded
-run; timeline, digests, recent: number; fork: number and tick; find: number, node, output and
-condition; breakpoints: number and Breakpoints; speed: a share of the frame rate; step_node: to the
-next node of a tick; input: a register that is outside and what a page sent to it; quit: finish the
-run and exit."""
+"""To a worker. play: a RunRequest; watch: a Watch; request_picture: a node whose next frame may be
+sent; edit: number and workflow; save_state: number, node and name; clip: number; seek: a tick of a
+recorded run; timeline, digests, recent: number; fork: number and tick; find: number, node, output
+and condition; breakpoints: number and Breakpoints; speed: a share of the frame rate; step_node: to
+the next node of a tick; input: a register that is outside and what a page sent to it; quit: finish
+the run and exit."""
 Tape = Path | tuple[bytes, ...]
 """The file of a tape, or its records."""
-WorkerEvent = Literal["ready", "seen", "frame", "said", "answer", "spent", "over"]
-"""To the server. seen: changes of a run's state; frame: node, number, message; said: node or
-None, text; answer: of a command with a number, by that number; spent: this worker can play no other
-run; over: an Outcome."""
+WorkerEvent = Literal["ready", "seen", "frame", "message", "answer", "closing", "over"]
+"""To the server. seen: changes of a run's state; frame: node, number, message; message: node or
+None, text; answer: of a command with a number, by that number; closing: this worker can play no
+other run; over: an Outcome."""
 
 
 CLIP: Final = "clip.mp4"

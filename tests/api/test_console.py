@@ -44,7 +44,7 @@ def ending(console: dict[str, Any]) -> dict[str, Any]:
 
 
 COUNTING = ending({"type": "console_pack.Counting@1", "set": {"game": "Counting"}})
-RETRO = ending({"type": "RetroEmulator@2", "set": {"game": "Pad-Genesis"}})
+RETRO = ending({"type": "RetroEmulator@3", "set": {"game": "Pad-Genesis"}})
 
 
 def checked(workflow: Workflow) -> Graph:
@@ -88,7 +88,7 @@ def test_every_console_has_what_evaluation_pins() -> None:
     for name in ("RetroEmulator", "console_pack.Counting"):
         cls = REGISTRY[name]
         assert issubclass(cls, Console)
-        assert set(cls.schema.widgets) >= {"game", "states", "noops", "write", "players"}
+        assert set(cls.schema.widgets) >= {"game", "states", "noop_max", "write", "players"}
         assert cls.schema.outputs["terminated"].kind == cls.schema.outputs["truncated"].kind
     assert REGISTRY["console_pack.Counting"].schema.widgets["game"].required
     assert REGISTRY["RetroEmulator"].schema.widgets["game"].default == "Airstriker-Genesis-v0"
@@ -109,7 +109,7 @@ def test_a_console_of_another_kind_is_evaluated_and_measured(tmp_path: Path) -> 
     pinned = protocol.pin(parse_workflow(COUNTING), REGISTRY, 2)
     graph = checked(pinned)
     assert graph.nodes["console"].widgets == {
-        "game": "Counting", "states": ("Start",), "noops": 7, "write": {"seed": "$seed"},
+        "game": "Counting", "states": ("Start",), "noop_max": 7, "write": {"seed": "$seed"},
         "players": 1,
     }  # fmt: skip
     engine = Engine(compile_graph(graph))

@@ -339,7 +339,7 @@ def test_a_run_says_what_it_found_and_comes_to_the_same_without_it(
         "table": {"type": "table.Table@1"},
         "presses": {"type": "table.Presses@1", "in": {"row": "table.row"}},
         "console": {
-            "type": "RetroEmulator@2",
+            "type": "RetroEmulator@3",
             "set": {"game": ["Duel-Genesis"]},
             "in": {"pad1": "presses.pad"},
         },

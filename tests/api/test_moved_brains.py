@@ -119,7 +119,7 @@ def test_a_tape_with_the_path_that_a_brain_had_replays(
     name, file = MOVED["prompt"]
     workflow = tmp_path / "asks.json"
     nodes = {
-        "console": {"type": "RetroEmulator@2", "set": {"game": "Duel-Genesis"}},
+        "console": {"type": "RetroEmulator@3", "set": {"game": "Duel-Genesis"}},
         "features": {"type": "GameFeatures@1", "in": {"variables": "console.variables"}},
         "prompt": {"type": "PromptBuilder@1", "in": {"fight": "features.fight"}, "every": 30},
     }

@@ -16,7 +16,7 @@ from tests.support.command import Command
 from tests.support.paths import ROOT
 
 WORKFLOWS = list(bundled_dir("workflows").glob("*.json"))
-CONSOLE = {"type": "RetroEmulator@2"}
+CONSOLE = {"type": "RetroEmulator@3"}
 CLOCK = {"type": "Every@1", "set": {"ticks": 60}}
 GREY = {"type": "Grayscale@1", "in": {"frame": "console.frame"}}
 
@@ -49,7 +49,7 @@ def test_a_button_that_the_console_lacks_is_refused(
     path = write(
         tmp_path,
         console={
-            "type": "RetroEmulator@2",
+            "type": "RetroEmulator@3",
             "set": {"game": "Pad-GbAdvance"},
             "in": {"pad1": "either.value"},
         },
@@ -226,7 +226,7 @@ def test_a_node_that_thinks_beside_the_clock_loses_events_meanwhile(
     )
     slow = {"type": "slow.Slow@1", "in": {"number": "console.reward"}}
     pack = ["--pack", str(tmp_path / "slow.py")]
-    path = write(tmp_path, console=CONSOLE, slow={**slow, "busy": "hold"})
+    path = write(tmp_path, console=CONSOLE, slow={**slow, "busy": "wait"})
     assert checked(capsys, path, *pack)["lost_events"] == []
     path = write(tmp_path, console=CONSOLE, slow={**slow, "busy": "continue"})
     (lost,) = checked(capsys, path, *pack)["lost_events"]
@@ -293,10 +293,10 @@ def test_the_plan_for_people(capsys: pytest.CaptureFixture[str], slow: Any) -> N
         words = line.split()
         lines.append(" ".join(words))
     assert lines[0] == f"{slow}: nodes 6, steps 8, latches 1"
-    assert "emit console RetroEmulator@2 every tick" in lines
+    assert "emit console RetroEmulator@3 every tick" in lines
     assert "clock gate console.frame, grey, log while clock.now is true when: clock.now" in lines
     assert "tick grey Grayscale@1 while clock.now is true (inherited) frame: console.frame" in lines
-    assert lines[-1] == "latch console RetroEmulator@2 after the steps pad1: sink.pad"
+    assert lines[-1] == "latch console RetroEmulator@3 after the steps pad1: sink.pad"
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_everything_as_json(capsys: pytest.CaptureFixture[str], brain: Any) -> N
         "config": {},
         "tensors": [{"name": "recovery", "dtype": "i32", "shape": [3], "bytes": 12}],
         "memory": {},
-        "used_by": ["CooldownGate@1"],
+        "used_by": ["CooldownGate@2"],
     }
 
 
@@ -66,7 +66,7 @@ def test_everything_for_people(capsys: pytest.CaptureFixture[str], brain: Any) -
         "title Slow hands",
         f'parents ["{"ab" * 32}"]',
         'metrics {"score": 12.5}',
-        "used by CooldownGate@1",
+        "used by CooldownGate@2",
         "tensors 1, 3 numbers, 12 bytes",
         "recovery i32[3], 12 bytes",
     ]:

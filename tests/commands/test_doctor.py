@@ -373,8 +373,8 @@ def _write_buttons(folder: Path, bias: float, thresholds: float) -> str:
     clock = {"every": 4}
     nodes: dict[str, Any] = {
         "console": {
-            "type": "RetroEmulator@2",
-            "set": {"game": "Duel-Genesis", "noops": 30},
+            "type": "RetroEmulator@3",
+            "set": {"game": "Duel-Genesis", "noop_max": 30},
             "in": {"pad1": "press.pad"},
         },
         "features": {"type": "GameFeatures@1", "in": {"variables": "console.variables"}},

@@ -70,7 +70,7 @@ def test_it_runs_in_a_workflow(here: Path, written: Any) -> None:
         "in": {"value": "console.reward"},
     }
     score = {"type": "Score@1", "in": {"rewards": "smooth.number"}}
-    nodes = {"console": {"type": "RetroEmulator@2"}, "smooth": smooth, "score": score}
+    nodes = {"console": {"type": "RetroEmulator@3"}, "smooth": smooth, "score": score}
     workflow.write_text(json.dumps({"minibrains": 1, "nodes": nodes}))
     summary = json.loads(tool("server", "run", workflow, "--pack", written, "--ticks", 3, "--json"))
     assert summary["nodes"]["smooth"]["runs"] == 3

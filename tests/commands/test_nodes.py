@@ -91,7 +91,7 @@ def test_the_list_has_every_type_under_its_category(capsys: pytest.CaptureFixtur
         else:
             category = line
     assert found["FrameStack@1"][0] == "vision"
-    assert found["RetroEmulator@2"][0] == "consoles"
+    assert found["RetroEmulator@3"][0] == "consoles"
     assert len(found) == len(REGISTRY)
     for name, cls in REGISTRY.items():
         _, doc = found[f"{name}@{cls.version}"]

@@ -28,7 +28,7 @@ from tests.support.timeouts import TIMEOUT
 
 KINDS = ("InThread", "InProcess")
 every_kind = pytest.mark.parametrize("kind", KINDS)
-DELAY = {"hold": 0, "continue": 1}
+DELAY = {"wait": 0, "continue": 1}
 """How many ticks after its input a result is there, by the node's `busy`."""
 
 
@@ -200,7 +200,7 @@ def test_a_saved_state_has_what_was_thought(kind: str) -> None:
 
 
 @every_kind
-@pytest.mark.parametrize("busy", ["hold", "continue"])
+@pytest.mark.parametrize("busy", ["wait", "continue"])
 def test_a_node_that_raises_stops_the_run_by_name(kind: str, busy: str) -> None:
     with running(thinks(kind, {"fails": 3}, busy=busy)) as engine:
         with pytest.raises(
@@ -213,7 +213,7 @@ def test_a_node_that_raises_stops_the_run_by_name(kind: str, busy: str) -> None:
 
 
 @every_kind
-@pytest.mark.parametrize("busy", ["hold", "continue"])
+@pytest.mark.parametrize("busy", ["wait", "continue"])
 def test_on_hold_an_error_is_counted_and_the_last_output_stands(kind: str, busy: str) -> None:
     with running(thinks(kind, {"fails": 3}, busy=busy, on_error="hold")) as engine:
         engine.advance(10)
@@ -221,7 +221,7 @@ def test_on_hold_an_error_is_counted_and_the_last_output_stands(kind: str, busy:
         assert engine.node_stats()["slow"].errors == 1
 
 
-@pytest.mark.parametrize("busy", ["hold", "continue"])
+@pytest.mark.parametrize("busy", ["wait", "continue"])
 def test_a_process_that_is_killed_stops_the_run_by_name_and_signal(busy: str) -> None:
     with running(thinks("InProcess", {"dies": 3}, busy=busy)) as engine:
         with pytest.raises(
@@ -231,7 +231,7 @@ def test_a_process_that_is_killed_stops_the_run_by_name_and_signal(busy: str) ->
         assert engine.report() == {"runs": 0}
 
 
-@pytest.mark.parametrize("busy", ["hold", "continue"])
+@pytest.mark.parametrize("busy", ["wait", "continue"])
 def test_on_hold_a_killed_process_is_started_again_as_after_reset(busy: str) -> None:
     entries = thinks("InProcess", {"dies": 3}, busy=busy, on_error="hold")
     entries["runs"] = node("Seen", {"value": "slow.runs"})
@@ -255,7 +255,7 @@ def test_a_process_that_was_killed_while_nobody_asked_is_not_replaced_in_silence
 
 
 @every_kind
-@pytest.mark.parametrize("busy", ["hold", "continue"])
+@pytest.mark.parametrize("busy", ["wait", "continue"])
 def test_the_time_limit_stops_the_run(kind: str, busy: str, gate: str) -> None:
     limits = {"InThread": 0.2, "InProcess": 1.0}
     with running(
@@ -279,7 +279,7 @@ def test_the_time_limit_is_for_thinking_and_not_for_a_process_that_starts_anew()
         assert seen_values(engine) == [0, 2, 3]
 
 
-@pytest.mark.parametrize("busy", ["hold", "continue"])
+@pytest.mark.parametrize("busy", ["wait", "continue"])
 def test_on_hold_a_process_that_took_too_long_is_replaced(busy: str) -> None:
     with running(
         thinks("InProcess", {"sleeps": 3}, busy=busy, on_error="hold", timeout=2.0)
@@ -298,7 +298,7 @@ def _background(engine: Engine) -> BackgroundNode:
     return background
 
 
-@pytest.mark.parametrize("busy", ["hold", "continue"])
+@pytest.mark.parametrize("busy", ["wait", "continue"])
 def test_on_hold_a_thread_that_took_too_long_is_left_alone_until_it_is_there_again(
     busy: str, gate: str
 ) -> None:
@@ -317,7 +317,7 @@ def test_on_hold_a_thread_that_took_too_long_is_left_alone_until_it_is_there_aga
         assert len(seen(engine)) == before + 3 - DELAY[busy]
 
 
-@pytest.mark.parametrize("busy", ["hold", "continue"])
+@pytest.mark.parametrize("busy", ["wait", "continue"])
 def test_in_the_place_of_a_thought_that_took_too_long_the_fallback_is_given_out(
     busy: str, gate: str
 ) -> None:
@@ -344,9 +344,9 @@ def test_in_the_place_of_a_thought_that_took_too_long_the_fallback_is_given_out(
         assert seen(engine)[-1][1] >= 0
 
 
-@pytest.mark.parametrize(("on_error", "troubles"), [("fallback", 0), ("hold", 0), ("stop", 1)])
+@pytest.mark.parametrize(("on_error", "errors"), [("fallback", 0), ("hold", 0), ("stop", 1)])
 def test_a_node_that_never_comes_back_is_no_trouble_at_the_end_if_it_may_fail(
-    on_error: str, troubles: int, gate: str
+    on_error: str, errors: int, gate: str
 ) -> None:
     engine = make_engine(
         thinks("Stateless", {"sleeps": 1, "gate": gate}, on_error=on_error, timeout=0.1), TYPES
@@ -358,7 +358,7 @@ def test_a_node_that_never_comes_back_is_no_trouble_at_the_end_if_it_may_fail(
     else:
         engine.advance(3)
     thread = _background(engine)._thread
-    assert len(engine.close(0.1)) == troubles
+    assert len(engine.close(0.1)) == errors
     gates[gate].set()
     thread.join(TIMEOUT)
     assert nothing_is_left()
@@ -456,7 +456,7 @@ def test_an_error_in_a_process_is_the_error_here_with_file_and_line_there() -> N
         assert "thinking_nodes.py" in str(error.__cause__)
 
 
-@pytest.mark.parametrize("busy", ["hold", "continue"])
+@pytest.mark.parametrize("busy", ["wait", "continue"])
 def test_a_brain_that_does_not_fit_in_its_process_ends_the_run_in_any_case(busy: str) -> None:
     entries = {
         "clock": node("Clock"),
@@ -486,9 +486,9 @@ def test_what_a_node_says_in_its_process_reaches_the_host() -> None:
         engine.advance(2)
     finally:
         assert engine.close() == []
-    said = [call.arguments[0] for call in calls if call.what == "say"]
-    assert said[1:] == ["tick 0", "tick 1"]
-    assert said[0] != f"in process {os.getpid()}"
+    messages = [call.arguments[0] for call in calls if call.what == "say"]
+    assert messages[1:] == ["tick 0", "tick 1"]
+    assert messages[0] != f"in process {os.getpid()}"
     assert Call("talks", 0, "record", ({"model": "small"},)) in calls
     assert engine.runtimes["talks"].sizes == {"n": 3}
     entries["takes"] = node("TakesRow", {"row": "talks.row"}, set={"length": 4})
@@ -526,7 +526,7 @@ def test_a_node_that_cannot_open_in_its_process_is_a_sentence(
 
 
 @every_kind
-@pytest.mark.parametrize("busy", ["hold", "continue"])
+@pytest.mark.parametrize("busy", ["wait", "continue"])
 def test_nothing_is_left_when_it_is_closed_while_it_thinks(kind: str, busy: str) -> None:
     entries = thinks(kind)
     if busy == "continue":
@@ -651,7 +651,7 @@ def test_a_loop_in_which_each_waits_for_the_one_before_is_a_fault(
         ("InThread", {"busy": "continue", "latency": 1.5}, '"latency" is not a number of ticks'),
         ("InThread", {"timeout": 0}, '"timeout" is not a number of seconds'),
         ("InThread", {"timeout": True}, '"timeout" is not a number of seconds'),
-        ("InThread", {"busy": "wait"}, '"busy" is not known'),
+        ("InThread", {"busy": "pause"}, '"busy" is not known'),
         (
             "InThread",
             {"background": "fibre"},

@@ -236,7 +236,7 @@ class Stops(Noted, Node):
             self.host.engine.stopping = True
 
 
-class Trouble(Noted, Node):
+class Faulty(Noted, Node):
     fails: str = widget(default="")
 
     def open(self, host: Any) -> None:
@@ -809,8 +809,8 @@ def test_timings_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
         "sum": node("Sum", {"a": "bad.number"}),
     }
     engine, _ = start(entries)
-    spent: list[float] = []
-    monkeypatch.setattr(engine.times, "add", spent.append)
+    tick_times: list[float] = []
+    monkeypatch.setattr(engine.times, "add", tick_times.append)
     engine.advance(10)
     seconds = {name: times.seconds for name, times in engine.node_stats().items()}
     # a call takes a second here; a game is called twice
@@ -820,7 +820,7 @@ def test_timings_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
         "bad": 10,
         "sum": 9,
     }
-    assert sum(spent) == sum(seconds.values())
+    assert sum(tick_times) == sum(seconds.values())
 
 
 def test_quantiles_of_tick_times_are_exact_to_one_per_cent() -> None:
@@ -847,7 +847,7 @@ def test_a_tick_time_is_found_where_it_belongs(seconds: float) -> None:
 
 
 def test_every_node_is_closed_whatever_happens_in_the_others() -> None:
-    stuck = node("Trouble", set={"fails": "close"})
+    stuck = node("Faulty", set={"fails": "close"})
     engine, calls = start({"a": stuck, "b": stuck, "c": stuck})
     calls.clear()
     assert engine.close() == [
@@ -865,12 +865,12 @@ def test_every_node_is_closed_whatever_happens_in_the_others() -> None:
 
 def test_what_was_opened_is_closed_when_the_rest_could_not_be_opened() -> None:
     engine = make_engine(
-        {"a": node("Trouble"), "b": node("Trouble", set={"fails": "open"}), "c": node("Trouble")},
+        {"a": node("Faulty"), "b": node("Faulty", set={"fails": "open"}), "c": node("Faulty")},
         TYPES,
     )
     calls: list[Call] = []
     with pytest.raises(
-        NodeFailed, match=r"^b \(Trouble\) failed before the first tick: ValueError: it is stuck$"
+        NodeFailed, match=r"^b \(Faulty\) failed before the first tick: ValueError: it is stuck$"
     ):
         open_engine(engine, calls)
     engine.close()

@@ -52,7 +52,7 @@ def test_pads_are_released(ending: str, tmp_path: Path, monkeypatch: pytest.Monk
     error = {"raised": "no", "interrupt": "interrupt"}.get(ending, "")
     nodes = {
         "console": {
-            "type": "RetroEmulator@2",
+            "type": "RetroEmulator@3",
             "set": {"game": "Pad-Genesis"},
             "in": {"pad1": "press.pad"},
         },
@@ -73,9 +73,9 @@ def test_pads_are_released(ending: str, tmp_path: Path, monkeypatch: pytest.Monk
         _play(engine, ending)
         assert watched.held.any()
     finally:
-        troubles = engine.close()
+        errors = engine.close()
     assert not watched.held.any()
-    assert bool(troubles) == ending.startswith("another")
+    assert bool(errors) == ending.startswith("another")
 
 
 def _play(engine: Engine, ending: str) -> None:

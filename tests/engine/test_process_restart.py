@@ -41,17 +41,17 @@ def door(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def said() -> list[Call]:
+def calls() -> list[Call]:
     """What the nodes of `engine` say."""
     return []
 
 
 @contextmanager
-def in_real_time(entries: Entries, said: list[Call]) -> Iterator[Engine]:
+def in_real_time(entries: Entries, calls: list[Call]) -> Iterator[Engine]:
     """An engine in real time; afterwards nothing of it may be left."""
     engine = make_engine(entries, TYPES)
     engine.context.realtime = True
-    open_engine(engine, said)
+    open_engine(engine, calls)
     engine.reset(0, 0)
     yield engine
     assert engine.close() == []
@@ -59,21 +59,21 @@ def in_real_time(entries: Entries, said: list[Call]) -> Iterator[Engine]:
 
 
 @pytest.fixture
-def engine(door: Path, said: list[Call], request: pytest.FixtureRequest) -> Iterator[Engine]:
+def engine(door: Path, calls: list[Call], request: pytest.FixtureRequest) -> Iterator[Engine]:
     """An engine in real time whose node went through the door;
     its parameter is the node's `"on_error"`.
     """
     entries = thinks("OpensWhenLet", {"door": str(door)}, busy="continue", on_error=request.param)
     entries["seen"] = node("Seen", {"value": "slow.number"})
     entries["process"] = node("Seen", {"value": "slow.runs"})
-    with in_real_time(entries, said) as engine:
+    with in_real_time(entries, calls) as engine:
         yield engine
 
 
 @pytest.fixture
-def warm(door: Path, said: list[Call]) -> Iterator[Engine]:
+def warm(door: Path, calls: list[Call]) -> Iterator[Engine]:
     """An engine in real time whose node was warmed up with 1."""
-    with in_real_time(warms_up(door, 1), said) as engine:
+    with in_real_time(warms_up(door, 1), calls) as engine:
         yield engine
 
 
@@ -101,8 +101,8 @@ def restarts(engine: Engine) -> int:
     return engine.node_stats()["slow"].restarts
 
 
-def sentences(said: list[Call]) -> list[str]:
-    return [call.arguments[0] for call in said if call.what == "say"]
+def sentences(calls: list[Call]) -> list[str]:
+    return [call.arguments[0] for call in calls if call.what == "say"]
 
 
 def refusal(ask: Callable[[], Any]) -> NodeDied:
@@ -125,9 +125,9 @@ def warms_up(door: Path, fixed: int) -> dict[str, dict[str, Any]]:
     return entries
 
 
-def prepare(engine: Engine, entries: Entries, said: list[Call]) -> Edit:
+def prepare(engine: Engine, entries: Entries, calls: list[Call]) -> Edit:
     plan = make_plan(entries, TYPES)
-    return engine.prepare(plan, None, lambda runtime, engine: FakeHost(runtime, engine, said))
+    return engine.prepare(plan, None, lambda runtime, engine: FakeHost(runtime, engine, calls))
 
 
 def apply(engine: Engine, edit: Edit) -> None:
@@ -186,7 +186,7 @@ def test_a_process_that_dies_while_it_is_asked_nothing_is_replaced_before_anybod
     ("engine", "meanwhile"), [("hold", []), ("fallback", [-1])], indirect=["engine"]
 )
 def test_in_real_time_the_game_goes_on_until_the_next_process_is_there(
-    engine: Engine, meanwhile: list[int], door: Path, said: list[Call]
+    engine: Engine, meanwhile: list[int], door: Path, calls: list[Call]
 ) -> None:
     until(engine, lambda: len(answers(engine)) > 2)
     door.unlink()
@@ -204,7 +204,7 @@ def test_in_real_time_the_game_goes_on_until_the_next_process_is_there(
     assert seen(engine)[-1][1] >= asked, "what is answered was asked when it was there again"
     assert len({process for _, process in engine.nodes["process"].all if process}) == 2
     assert restarts(engine) == 1
-    (sentence,) = sentences(said)
+    (sentence,) = sentences(calls)
     assert sentence.startswith("its process had ended; another was ready after ")
 
 
@@ -238,7 +238,7 @@ def test_where_errors_stop_the_run_a_process_that_died_does(engine: Engine) -> N
 
 @pytest.mark.parametrize("engine", ["fallback"], indirect=True)
 def test_a_node_that_never_opens_again_is_given_up_and_its_errors_are_counted(
-    engine: Engine, door: Path, said: list[Call], monkeypatch: pytest.MonkeyPatch
+    engine: Engine, door: Path, calls: list[Call], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start_without_delay(monkeypatch)
     until(engine, lambda: len(answers(engine)) > 2)
@@ -253,7 +253,7 @@ def test_a_node_that_never_opens_again_is_given_up_and_its_errors_are_counted(
     engine.advance(5)
     assert seen(engine)[-1][1] == -1
     assert restarts(engine) == 0
-    (sentence,) = sentences(said)
+    (sentence,) = sentences(calls)
     assert (
         sentence
         == "its process ended, and 5 others could not open the node: ValueError: the door is locked"
@@ -294,13 +294,13 @@ def test_in_the_fast_clock_a_process_that_is_being_started_is_waited_for() -> No
 
 
 def test_a_node_in_a_process_is_warmed_up_before_the_first_tick_and_in_the_next_process(
-    warm: Engine, said: list[Call]
+    warm: Engine, calls: list[Call]
 ) -> None:
-    assert sentences(said) == ["warmed up with 1"]
+    assert sentences(calls) == ["warmed up with 1"]
     until(warm, lambda: len(answers(warm)) > 2)
     kill_process()
     until(warm, lambda: restarts(warm) == 1)
-    assert sentences(said)[:2] == ["warmed up with 1"] * 2
+    assert sentences(calls)[:2] == ["warmed up with 1"] * 2
 
 
 def test_what_caches_saved_a_node_in_a_process_is_counted_as_its_own(warm: Engine) -> None:
@@ -308,69 +308,69 @@ def test_what_caches_saved_a_node_in_a_process_is_counted_as_its_own(warm: Engin
 
 
 def test_an_edit_warms_it_up_after_its_thought_and_the_game_goes_on_meanwhile(
-    warm: Engine, door: Path, said: list[Call]
+    warm: Engine, door: Path, calls: list[Call]
 ) -> None:
     door.unlink()
-    until(warm, lambda: "it waits at the door" in sentences(said))
+    until(warm, lambda: "it waits at the door" in sentences(calls))
     with ThreadPoolExecutor(1) as pool:
-        preparing = pool.submit(prepare, warm, warms_up(door, 5), said)
+        preparing = pool.submit(prepare, warm, warms_up(door, 5), calls)
         warm.advance(100)
         assert not preparing.done()
         door.touch()
         edit = preparing.result(TIMEOUT)
-    assert sentences(said) == ["warmed up with 1", "it waits at the door", "warmed up with 5"]
+    assert sentences(calls) == ["warmed up with 1", "it waits at the door", "warmed up with 5"]
     apply(warm, edit)
 
 
 def test_an_edit_that_changes_nothing_for_it_does_not_wait_for_its_thought(
-    warm: Engine, door: Path, said: list[Call]
+    warm: Engine, door: Path, calls: list[Call]
 ) -> None:
     door.unlink()
-    until(warm, lambda: "it waits at the door" in sentences(said))
+    until(warm, lambda: "it waits at the door" in sentences(calls))
     entries = warms_up(door, 1)
     entries["other"] = node("Seen", {"value": "clock.number"})
-    apply(warm, prepare(warm, entries, said))
+    apply(warm, prepare(warm, entries, calls))
     assert warm.thinking() == {"slow"}
-    assert sentences(said) == ["warmed up with 1", "it waits at the door"]
+    assert sentences(calls) == ["warmed up with 1", "it waits at the door"]
     door.touch()
 
 
 def test_what_it_cannot_be_warmed_up_with_refuses_the_edit_and_not_the_next_process(
-    warm: Engine, door: Path, said: list[Call]
+    warm: Engine, door: Path, calls: list[Call]
 ) -> None:
     with pytest.raises(
         NodeFailed, match=r"slow \(WarmsUp\) failed before the first tick: ValueError: thirteen"
     ):
-        prepare(warm, warms_up(door, 13), said)
+        prepare(warm, warms_up(door, 13), calls)
     kill_process()
     until(warm, lambda: restarts(warm) == 1)
-    assert sentences(said)[:2] == ["warmed up with 1"] * 2
+    assert sentences(calls)[:2] == ["warmed up with 1"] * 2
 
 
 def test_a_process_that_dies_while_it_is_warmed_up_refuses_the_edit_and_is_an_error_of_the_node(
-    warm: Engine, door: Path, said: list[Call]
+    warm: Engine, door: Path, calls: list[Call]
 ) -> None:
     with pytest.raises(NodeFailed, match="its process ended by SIGKILL"):
-        prepare(warm, warms_up(door, 9), said)
+        prepare(warm, warms_up(door, 9), calls)
     until(warm, lambda: restarts(warm) == 1)
     until(warm, lambda: warm.node_stats()["slow"].errors > 0)
     assert warm.node_stats()["slow"].reason == "its process ended by SIGKILL"
 
 
 def test_a_node_that_is_lost_holds_up_no_edit(
-    warm: Engine, door: Path, said: list[Call], monkeypatch: pytest.MonkeyPatch
+    warm: Engine, door: Path, calls: list[Call], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start_without_delay(monkeypatch)
     door.write_text("locked")
     kill_process()
     until(warm, lambda: warm.health() == {"slow": "lost"})
-    apply(warm, prepare(warm, warms_up(door, 5), said))
+    apply(warm, prepare(warm, warms_up(door, 5), calls))
     warm.advance(5)
     assert seen(warm)[-1][1] == -1
 
 
-def test_a_run_that_ends_does_not_leave_an_edit_waiting(door: Path, said: list[Call]) -> None:
-    with in_real_time(warms_up(door, 1), said) as engine:
+def test_a_run_that_ends_does_not_leave_an_edit_waiting(door: Path, calls: list[Call]) -> None:
+    with in_real_time(warms_up(door, 1), calls) as engine:
         background = engine.runtimes["slow"].background
         assert background is not None
     with pytest.raises(RunError, match="it is closed"):

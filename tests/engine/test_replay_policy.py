@@ -59,7 +59,7 @@ def _nothing_asked() -> Iterator[None]:
     asked.clear()
 
 
-@pytest.mark.parametrize("busy", ["hold", "continue"])
+@pytest.mark.parametrize("busy", ["wait", "continue"])
 def test_what_came_from_outside_comes_from_the_tape(busy: str) -> None:
     entries = {
         "clock": node("Clock"),

@@ -92,3 +92,22 @@ def test_a_state_is_loaded_into_another_engine_and_another_episode(tmp_path: Pat
         assert engine.report() == expected
     finally:
         assert engine.close() == []
+
+
+def test_a_state_may_have_the_former_name_of_an_attribute(tmp_path: Path) -> None:
+    engine = _open(tmp_path, "InThread")
+    try:
+        engine.advance(100)
+        state = engine.state()
+        waiting = state["nodes"]["random"].pop("remaining")
+        state["nodes"]["random"]["left"] = waiting
+        saved = pickle.dumps(state)
+        engine.advance(100)
+        expected = engine.report()
+        engine.load_state(pickle.loads(saved))
+        assert vars(engine.nodes["random"])["remaining"] == waiting > 0
+        assert "left" not in vars(engine.nodes["random"])
+        engine.advance(100)
+        assert engine.report() == expected
+    finally:
+        assert engine.close() == []

@@ -86,7 +86,7 @@ def depends(engine: Engine) -> set[str]:
     links += [(link.node, name) for name, link in graph.when_links.items()]
     for _ in graph.nodes:
         for source, target in links:
-            if source in found and not graph.nodes[source].delays:
+            if source in found and not graph.nodes[source].breaks_cycles:
                 found.add(target)
     return found
 

@@ -251,7 +251,7 @@ def test_an_agent_is_good_only_above_the_best_simple_player() -> None:
 # -- the rules of a game
 
 
-_RULES: dict[str, Any] = {"noops": 30, "write": {}, "ticks": 9, "baselines": {}}
+_RULES: dict[str, Any] = {"noop_max": 30, "write": {}, "ticks": 9, "baselines": {}}
 _OPPONENTS: dict[str, Any] = {
     "write": {},
     "nodes": {"opponent": {"type": "A@1"}},
@@ -285,7 +285,7 @@ _OPPONENTS: dict[str, Any] = {
         (
             {"oponents": {}},
             (
-                "oponents; expected noops, write, ticks, baselines, and perhaps nodes, simple, "
+                "oponents; expected noop_max, write, ticks, baselines, and perhaps nodes, simple, "
                 "measures, opponents"
             ),
         ),
@@ -298,6 +298,14 @@ def test_rules_that_cannot_be_read_are_refused(
     file.write_text(json.dumps({**_RULES, **change}))
     with pytest.raises(MinibrainsError, match=words):
         read_rules(file)
+
+
+def test_rules_may_have_the_former_name_of_noop_max(tmp_path: Path) -> None:
+    file = tmp_path / "evaluation.json"
+    former = {**_RULES, "noops": 7}
+    del former["noop_max"]
+    file.write_text(json.dumps(former))
+    assert read_rules(file).noop_max == 7
 
 
 def test_the_states_of_one_level_have_simple_players() -> None:
@@ -328,7 +336,7 @@ def four(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]
     other["nodes"]["box"]["set"] = {
         "game": [SF2, "Duel-Genesis"],
         "states": ["Level8.TarnVsTarn"],
-        "noops": 3,
+        "noop_max": 3,
     }
     other["nodes"]["fighter"]["set"]["style"] = "aggressive"
     (folder / "other.json").write_text(json.dumps(other))
@@ -394,7 +402,7 @@ def test_the_result_states_the_conditions_and_who_played(
         states[name] = splits["validation"][name]
     assert protocol["states"] == states
     assert (protocol["split"], protocol["rom_sha1"]) == ("validation", splits["rom_sha1"])
-    assert (protocol["seed"], protocol["noops"], protocol["ticks"], protocol["clock"]) == (
+    assert (protocol["seed"], protocol["noop_max"], protocol["ticks"], protocol["clock"]) == (
         0,
         30,
         120,
@@ -852,7 +860,7 @@ def test_a_state_that_was_changed_is_refused(
     assert cli.main(["evaluate", "duel_expert", *LEVEL4, "1"]) == 2
     assert "splits.json is for the ROM" in capsys.readouterr().err
     (games / "Duel-Genesis/evaluation.json").write_text(
-        '{"noops": "many", "write": {}, "ticks": 9, "baselines": {}}'
+        '{"noop_max": "many", "write": {}, "ticks": 9, "baselines": {}}'
     )
     assert cli.main(["evaluate", "duel_expert", *LEVEL4, "1"]) == 2
     assert "evaluation.json: expected int, found 'many'" in capsys.readouterr().err

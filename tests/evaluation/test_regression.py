@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minibrains.errors import MinibrainsError
-from minibrains.evaluation.regression import LEVEL, judge_regression
+from minibrains.evaluation.protocol import Protocol
+from minibrains.evaluation.regression import LEVEL, EarlierResult, judge_regression
 from minibrains.evaluation.statistics import one_sided_sign_test, sign_test
 from server.commands.bench.regression import slower
 from tests.evaluation.alarm_rates import ALIKE, MIXED, alarms
@@ -81,6 +82,23 @@ def test_several_opponents_share_the_level() -> None:
     assert found == [False, False, True]
     assert "against worst -60.0 points" in result["sentence"]
     assert "against bad" not in result["sentence"]
+
+
+def test_an_earlier_result_may_have_the_former_name_of_noop_max(tmp_path: Path) -> None:
+    protocol = Protocol("Counting", "", "validation", "*", {"Start": ""}, 7, {}, 5, 3, {})
+    former = protocol.as_json()
+    former["noops"] = former.pop("noop_max")
+    (tmp_path / "episodes").mkdir()
+    (tmp_path / "episodes" / "agent.jsonl").write_text('{"episode": 0, "won": true}\n')
+    result = {
+        "protocol": former,
+        "episodes": 1,
+        "players": ["agent"],
+        "files": {"episodes": ["agent.jsonl"]},
+    }
+    file = tmp_path / "result.json"
+    file.write_text(json.dumps(result))
+    assert EarlierResult(file).rows(protocol) == {0: {"episode": 0, "won": True}}
 
 
 @pytest.mark.slow

@@ -75,7 +75,7 @@ def test_each_variant_plays_the_same_episodes_and_is_resumed(
     ("arguments", "message"),
     [
         ((), "needs something to vary"),
-        (("--vary", "console.noops=1,2"), "console.noops is the same for all players"),
+        (("--vary", "console.noop_max=1,2"), "console.noop_max is the same for all players"),
         (("--vary", "choose.mode=greedy", "--vary", "choose.mode=sample"), "varied twice"),
         (("--vary", "choose.temperature=" + ",".join(map(str, range(201)))), "at most 200"),
         (("--vary", "choose.nothing=1,2"), "nothing"),

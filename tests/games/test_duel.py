@@ -972,7 +972,7 @@ def test_the_runtime_plays_it(summary: Callable[..., dict[str, Any]], tmp_path: 
         "run": {"episodes": 2, "ticks": 20000},
         "nodes": {
             "console": {
-                "type": "RetroEmulator@2",
+                "type": "RetroEmulator@3",
                 "set": {
                     "game": "Duel-Genesis",
                     "states": ["Level8.KazeVsBron"],

@@ -335,7 +335,7 @@ def _agent(game: str, **console: Any) -> dict[str, Any]:
     """A console whose first pad a random policy presses, another button on every tick."""
     return {
         "console": {
-            "type": "RetroEmulator@2",
+            "type": "RetroEmulator@3",
             "set": {"game": game, **console},
             "in": {"pad1": "sink.pad"},
         },
@@ -456,7 +456,7 @@ def test_the_command_line_plays_to_the_tick_that_was_asked_for(
     if game == GBA:
         written["mailbox"] = "$seed"
     nodes = {
-        **_agent(game, noops=20, write=written),
+        **_agent(game, noop_max=20, write=written),
         "log": {"type": "Log@1", "in": {"value": "console.variables"}},
         "score": {"type": "Score@1", "in": {"rewards": ["console.reward"]}},
     }

@@ -197,7 +197,7 @@ def test_a_recorded_run_has_only_the_ticks_it_has(summary: Summary, minibrains: 
         (["--tick", 50], "that episode of the run has 50 ticks; expected one below"),
         (["--episode", 3], "the run has 2 episodes"),
         (["--seed", 3], "--set, --brain and --seed are for a workflow"),
-        (["--set", "console.noops=3"], "--set, --brain and --seed are for a workflow"),
+        (["--set", "console.noop_max=3"], "--set, --brain and --seed are for a workflow"),
     ):
         done = minibrains("save-state", run, "Mine", *arguments)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)

@@ -125,7 +125,7 @@ def test_sizes_that_disagree_come_from_a_brain_and_a_widget() -> None:
 
 def test_sizes_that_disagree_come_from_a_type_and_from_what_was_opened() -> None:
     nodes = {
-        "console": {"type": "RetroEmulator@2"},
+        "console": {"type": "RetroEmulator@3"},
         "view": {"type": "Preview@2", "in": {"value": "console.frame"}},
         "grey": {"type": "Grayscale@1", "in": {"frame": "console.frame"}},
         "again": {"type": "Grayscale@1", "in": {"frame": "grey.frame"}},

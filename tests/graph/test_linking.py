@@ -17,7 +17,7 @@ from minibrains.graph.workflow import load_workflow, parse_workflow
 
 REGISTRY, _ = node_types(packs=False)
 WORKFLOWS = sorted(bundled_dir("workflows").glob("*.json"))
-CONSOLE = {"type": "RetroEmulator@2"}
+CONSOLE = {"type": "RetroEmulator@3"}
 
 
 def _linking(nodes: dict[str, Any], path: Path | None = None) -> Linking:

@@ -165,8 +165,8 @@ def test_what_is_sound_is_valid(data: Any) -> None:
 
 
 def test_the_form_of_background_work_is_known() -> None:
-    VALIDATOR.validate(gauge(busy="hold", latency=12))
-    assert not VALIDATOR.is_valid(gauge(busy="wait"))
+    VALIDATOR.validate(gauge(busy="wait", latency=12))
+    assert not VALIDATOR.is_valid(gauge(busy="hold"))
     assert not VALIDATOR.is_valid(gauge(latency=-1))
     VALIDATOR.validate(gauge(background="process"))
     assert not VALIDATOR.is_valid(gauge(background="fibre"))

@@ -31,7 +31,7 @@ SHIPPED = {
 EYES: dict[str, Any] = {
     "minibrains": 1,
     "nodes": {
-        "console": {"type": "RetroEmulator@2", "in": {"pad1": "sink.pad"}},
+        "console": {"type": "RetroEmulator@3", "in": {"pad1": "sink.pad"}},
         "eyes": {
             "type": "defs/eyes",
             "set": {"width": 40},

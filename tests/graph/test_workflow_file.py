@@ -370,7 +370,7 @@ MANY_FAULTS = {
         "rate": {"type": "Clock@1", "every": 0},
         "later": {"type": "Clock@1", "every": 3, "offset": 3},
         "mode": {"type": "Clock@1", "mode": "off"},
-        "busy": {"type": "Clock@1", "busy": "hold"},
+        "busy": {"type": "Clock@1", "busy": "wait"},
         "lonely": {"type": "Scale@2"},
         "emptied": scale([]),
         "nulled": scale(None),
@@ -713,6 +713,25 @@ def test_an_older_format_is_migrated(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         match=f"format {FORMAT} cannot be brought to format {FORMAT + 1}: KeyError: 'parts'",
     ):
         parse_workflow({"minibrains": FORMAT})
+
+
+def test_busy_may_have_its_former_value(tmp_path: Path) -> None:
+    thinker = {"type": "Scale@2", "busy": "hold", "on_error": "hold"}
+    nodes = {"box": {"type": "defs/thinking"}, "clock": CLOCK, "slow": thinker}
+    defs = {"thinking": {"nodes": {"thinker": thinker}}, "plain": {"nodes": {"clock": CLOCK}}}
+    data = {"minibrains": FORMAT, "nodes": nodes, "defs": defs}
+    before = copy.deepcopy(data)
+
+    workflow = parse_workflow(data)
+    assert data == before
+    assert workflow.faults == ()
+    assert workflow.nodes["slow"].busy == workflow.nodes["box/thinker"].busy == "wait"
+
+    workflow.save(tmp_path / "x.json")
+    written = json.loads((tmp_path / "x.json").read_text())
+    assert written["nodes"]["slow"] == {**thinker, "busy": "wait"}
+    assert written["defs"]["thinking"]["nodes"]["thinker"] == {**thinker, "busy": "wait"}
+    assert parse_workflow(written).raw is written
 
 
 # -- brains ----------------------------------------------------------------------------------------

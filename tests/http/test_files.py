@@ -55,7 +55,7 @@ def test_node_types_say_everything_about_themselves(server: Server) -> None:
             == film_["widgets"]["colours"]
         )
         assert film_["widgets"]["size"]["rebuild"] is True
-        assert nodes["RetroEmulator@2"]["terminal"] == "terminated"
+        assert nodes["RetroEmulator@3"]["terminal"] == "terminated"
         assert nodes["Previous@1"]["inputs"]["value"]["variable"] == "T"
         for about in nodes.values():
             for widget in about["widgets"].values():
@@ -115,7 +115,7 @@ def test_checking_says_all_faults_and_what_flows_on_each_link(server: Server) ->
         assert wrong["outputs"]["film.frame"] == "frame u8[h w c]"
         unheard = {
             "minibrains": 1,
-            "nodes": {"console": {"type": "RetroEmulator@2", "set": {"game": "Duell-Genesis"}}},
+            "nodes": {"console": {"type": "RetroEmulator@3", "set": {"game": "Duell-Genesis"}}},
         }
         (fault,) = (await client.post("/check", {"workflow": unheard}))["faults"]
         assert fault["node"] == "console"
@@ -137,7 +137,7 @@ def test_an_older_workflow_is_checked_and_told_in_todays_form(server: Server) ->
         assert checked["outputs"]["console.truncated"] == "flag"
         assert checked["workflow"]["nodes"]["console"] == {
             **old["nodes"]["console"],
-            "type": "RetroEmulator@2",
+            "type": "RetroEmulator@3",
         }
         assert checked["workflow"]["nodes"]["last"]["when"] == "console.terminated"
         again = await client.post("/check", {"workflow": checked["workflow"]})

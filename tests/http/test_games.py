@@ -111,10 +111,10 @@ def test_what_is_not_there_is_said(server: Server) -> None:
 def test_widgets_say_what_they_name(server: Server) -> None:
     async def talk(client: Talk) -> None:
         nodes = await client.get("/nodes")
-        console = nodes["RetroEmulator@2"]["widgets"]
+        console = nodes["RetroEmulator@3"]["widgets"]
         assert console["game"]["names"] == "game"
         assert console["states"]["names"] == "state"
-        assert console["noops"]["names"] is None
+        assert console["noop_max"]["names"] is None
         assert nodes["Variable@1"]["widgets"]["name"]["names"] == "variable"
 
     server.talk(talk)

@@ -237,7 +237,7 @@ PAD = {
     "minibrains": 1,
     "run": {"clock": "realtime"},
     "nodes": {
-        "console": {"type": "RetroEmulator@2", "set": {"game": "Pad-Genesis"}},
+        "console": {"type": "RetroEmulator@3", "set": {"game": "Pad-Genesis"}},
         "look": {"type": "Preview@2", "in": {"value": "console.frame"}},
     },
 }

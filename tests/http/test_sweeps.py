@@ -69,7 +69,7 @@ def test_what_cannot_be_swept_is_refused_in_a_sentence(server: Server) -> None:
             ({"episodes": 0}, "expected 'episodes'"),
             ({"axes": []}, "something to vary"),
             ({"axes": [{"target": "choose.mode"}]}, "expected {target, values}"),
-            ({"axes": [{"target": "console.noops", "values": [1]}]}, "the same for all players"),
+            ({"axes": [{"target": "console.noop_max", "values": [1]}]}, "the same for all players"),
             ({"axes": [{"target": "choose.mode", "values": ["x"]}]}, "choose"),
             ({"workflow": {"minibrains": 1, "nodes": {}}}, "at least one node"),
             ({"workflow": 5}, "workflow"),

@@ -68,7 +68,7 @@ def test_the_gate_is_closed_for_as_long_as_the_action_takes(action: int, closed:
     until_open = given_out[: closed + 1]
     assert _each("action", given_out) == [action, *waiting, action, *waiting]
     assert _each("ready", until_open) == [False] * closed + [True]
-    assert _each("left", given_out) == [*range(closed, -1, -1)] * 2
+    assert _each("remaining", given_out) == [*range(closed, -1, -1)] * 2
     assert _each("since", given_out) == [*range(closed + 1)] * 2
 
 

@@ -430,7 +430,7 @@ def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(
     for ticks in (3, 4):
         _train(clone(precision=precision), tmp_path, ticks=ticks)
     host = _train(clone(precision=precision), tmp_path)
-    assert "goes on after step 25" in host.said[0]
+    assert "goes on after step 25" in host.messages[0]
 
     for table in ("training", "validation"):
         whole = _curve(home, "whole", table)
@@ -629,7 +629,7 @@ def _write_play(folder: Path, **widgets: Mapping[str, Any]) -> Path:
     }
     nodes: dict[str, dict[str, Any]] = {
         "console": {
-            "type": "RetroEmulator@2",
+            "type": "RetroEmulator@3",
             "in": {"pad1": "sink.pad"},
         },
         "masks": {

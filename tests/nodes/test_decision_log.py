@@ -134,7 +134,7 @@ WORKFLOW = {
     "run": {"ticks": 100, "episodes": 4},
     "nodes": {
         "console": {
-            "type": "RetroEmulator@2",
+            "type": "RetroEmulator@3",
             "set": {"game": "Duel-Genesis"},
             "in": {"pad1": "sink.pad"},
         },

@@ -106,7 +106,7 @@ def test_the_console_says_its_size_rate_and_game(host: ScratchHost) -> None:
 
 
 def test_31_episodes_start_after_31_different_waits(host: ScratchHost) -> None:
-    console = RetroEmulator(noops=30)
+    console = RetroEmulator(noop_max=30)
     with opened(console, host):
         waits = []
         for index in range(31):

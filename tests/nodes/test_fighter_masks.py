@@ -198,7 +198,7 @@ def test_a_policy_can_be_shown_masks_of_several_moments(tmp_path: Path) -> None:
     states = {"game": "Duel-Genesis", "states": VALIDATION[:1]}
     box = {"top": 47, "width": 320, "height": 177}
     nodes = {
-        "console": {"type": "RetroEmulator@2", "set": states},
+        "console": {"type": "RetroEmulator@3", "set": states},
         "eyes": {
             "type": "FighterMask@1",
             "set": {"turn": True},
@@ -650,8 +650,8 @@ def test_it_stops_at_the_number_of_pictures_and_shows_how_far_it_is(tmp_path: Pa
         assert (tmp_path / "fighter_colors.safetensors").exists()
         play(node, moment)
     assert host.shown == [(1, 2, "2 looks"), (2, 2, "2 looks")]
-    assert len(host.said) == 1
-    assert host.said[0].startswith("saved fighter_colors.safetensors: 3 colours of 2 looks")
+    assert len(host.messages) == 1
+    assert host.messages[0].startswith("saved fighter_colors.safetensors: 3 colours of 2 looks")
 
 
 def test_too_few_pictures_are_a_sentence(tmp_path: Path) -> None:

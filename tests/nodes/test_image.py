@@ -154,7 +154,7 @@ def test_what_is_no_picture_is_told_so(frame: np.ndarray, sentence: str) -> None
 
 def test_pictures_of_all_kinds_may_be_linked() -> None:
     nodes: Entries = {
-        "console": {"type": "RetroEmulator@2"},
+        "console": {"type": "RetroEmulator@3"},
         "grey": {"type": "Grayscale@1", "in": {"frame": "again.frame"}},
         "again": {"type": "ToPicture@1", "in": {"frame": "console.frame"}},
         "stack": {

@@ -58,11 +58,11 @@ def played(workflow: str, console: str, widgets: Mapping[str, Any]) -> tuple[lis
 )
 def test_a_workflow_plays_on_the_rom_as_it_plays_here(workflow: str, states: str) -> None:
     widgets = {
-        "console.game": GAME, "console.states": [states], "console.noops": 30,
+        "console.game": GAME, "console.states": [states], "console.noop_max": 30,
         "console.write": {"seed": "$seed"},
     }  # fmt: skip
-    there, on_rom = played(workflow, "RetroEmulator@2", widgets)
-    here, native = played(workflow, "NativeDuel@1", widgets)
+    there, on_rom = played(workflow, "RetroEmulator@3", widgets)
+    here, native = played(workflow, "NativeDuel@2", widgets)
     assert on_rom.ended == "done"
     assert on_rom.ticks == len(there) > 1000
     for tick, (expected, found) in enumerate(zip(there, here, strict=True)):
@@ -109,7 +109,7 @@ def test_any_pads_and_settings_have_the_same_effect(
         states=(state,),
         players=players,
         write=write,
-        noops=30,
+        noop_max=30,
     )
     assert there == here
 
@@ -185,7 +185,7 @@ def test_a_node_that_sees_is_refused_before_anything_is_opened() -> None:
     workflow = {
         "minibrains": 1,
         "nodes": {
-            "console": {"type": "NativeDuel@1"},
+            "console": {"type": "NativeDuel@2"},
             "grey": {"type": "Grayscale@1", "in": {"frame": "console.frame"}},
         },
     }

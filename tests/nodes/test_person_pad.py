@@ -30,7 +30,7 @@ GAME = {
     "nodes": {
         "pad": {"type": "PersonPad@1"},
         "console": {
-            "type": "RetroEmulator@2",
+            "type": "RetroEmulator@3",
             "set": {"game": "Pad-Genesis"},
             "in": {"pad1": "pad.pad"},
         },

@@ -135,7 +135,7 @@ def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(
     second_part = make(walk, name="parts", processes=2, **MIDWAY)
     parts = train(second_part, tmp_path)
 
-    assert parts.said[0] == "the training parts goes on after update 3"
+    assert parts.messages[0] == "the training parts goes on after update 3"
     for column, values in table(home, "whole").items():
         assert values.tolist() == table(home, "parts")[column].tolist()
     assert trained_weights(parts) == trained_weights(whole)
@@ -155,7 +155,7 @@ def test_a_training_that_was_killed_goes_on_from_the_last_checkpoint(
     checkpoint.write_bytes(kept)  # as if it had been killed before these two were kept
     killed = train(make(walk, name="killed", **settings), tmp_path)
 
-    assert killed.said[0] == "the training killed goes on after update 2"
+    assert killed.messages[0] == "the training killed goes on after update 2"
     assert trained_weights(killed) == trained_weights(whole)
     monitor = load_results(str(home / "training/killed"))
     assert len(monitor) == 4 * (30 * 5 // 24)
@@ -210,10 +210,10 @@ def test_a_curriculum_goes_on_and_is_remembered(home: Path, tmp_path: Path) -> N
     }
 
     host = train(make(walk, **settings), tmp_path, updates=8)
-    assert host.said == ["stage 2 of 3"]
+    assert host.messages == ["stage 2 of 3"]
 
     host = train(make(walk, **settings), tmp_path)
-    assert "stage 3 of 3" in host.said
+    assert "stage 3 of 3" in host.messages
     assert table(home)["stage"].tolist() == [0] * 7 + [1] * 7 + [2]
 
 
@@ -309,7 +309,7 @@ def test_it_ends_when_evaluations_get_no_better(walk: str, home: Path, tmp_path:
     settings = {"rate": 1e-12, "checkpoint": 1, "epochs": 1, "stop_after": 2}
     host = train(make(walk, **settings, **SHORT, **EVALUATED), tmp_path)
     assert table(home)["decisions"].tolist() == [4 * 24, 2 * 4 * 24, 3 * 4 * 24]
-    assert host.said[0] == (
+    assert host.messages[0] == (
         "stopped after update 3: 2 evaluations were no better than that of 96 decisions"
     )
     assert Path(host.facts["policy"]).exists()
@@ -376,10 +376,10 @@ def test_games_that_do_not_fit_are_fewer(walk: str, tmp_path: Path) -> None:
     with opened(node, ScratchHost(tmp_path, stopping=True)) as host:
         node.reset(Episode(0, 0, "node"))
         node.latch()
-    assert len(host.said) == 2
-    assert re.match(r"not enough memory: .* GB \(rollouts", host.said[0])
-    assert host.said[0].endswith("is free; goes on with environments 1 in place of 2")
-    assert "is needed beside the games" in host.said[1]  # much, but it fits
+    assert len(host.messages) == 2
+    assert re.match(r"not enough memory: .* GB \(rollouts", host.messages[0])
+    assert host.messages[0].endswith("is free; goes on with environments 1 in place of 2")
+    assert "is needed beside the games" in host.messages[1]  # much, but it fits
     assert host.facts["lowered"] == "environments 1 in place of 2"
 
 
@@ -408,8 +408,8 @@ def test_an_update_that_does_not_fit_is_tried_again_with_a_smaller_batch(
     }
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=spawn) as pool:
-        said = pool.submit(train_in_little_memory, walk, settings, tmp_path).result()
-    assert said[0] == (
+        messages = pool.submit(train_in_little_memory, walk, settings, tmp_path).result()
+    assert messages[0] == (
         "not enough memory: update 1 did not fit; goes on with batch 512 in place of 1024"
     )
     train(make(walk, name="smaller", **{**settings, "batch": 512}), tmp_path)
@@ -434,7 +434,7 @@ def train_in_little_memory(walk: str, settings: dict[str, Any], folder: Path) ->
     resource.setrlimit(resource.RLIMIT_AS, (taken + 80 * 2**20, resource.RLIM_INFINITY))
     host = LimitedHost(folder)
     train(make(walk, name="little", **settings), folder, host=host)
-    return host.said
+    return host.messages
 
 
 # -- known errors and their remedies; those about memory and losses are above ----------------------
@@ -488,7 +488,7 @@ def test_a_disk_that_refuses_a_checkpoint_loses_nothing(
         train(make(walk, **SHORT), tmp_path)
     blocked.unlink()
     host = train(make(walk, **SHORT), tmp_path)
-    assert host.said[0] == "the training walker goes on after update 2"
+    assert host.messages[0] == "the training walker goes on after update 2"
 
 
 # -- refusals --------------------------------------------------------------------------------------

@@ -620,7 +620,7 @@ def test_who_decides_every_few_frames_is_given_all_the_rewards(
     """In a workflow of version 1 of the node, whose only output was the total."""
     nodes = {
         "console": {
-            "type": "RetroEmulator@2",
+            "type": "RetroEmulator@3",
             "set": {"game": "Airstriker-Genesis-v0"},
             "in": {"pad1": "sink.pad"},
         },

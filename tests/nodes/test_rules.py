@@ -81,7 +81,7 @@ def test_a_constant_of_another_type_than_its_links_is_refused(
     value: Any, link: str, expected: str
 ) -> None:
     nodes: dict[str, Any] = {
-        "console": {"type": "RetroEmulator@2", "in": {}},
+        "console": {"type": "RetroEmulator@3", "in": {}},
         "hp": {
             "type": "Variable@1",
             "set": {"name": "lives"},
@@ -145,7 +145,7 @@ def test_an_emergency_wired_on_the_canvas_acts_on_the_next_frame(
 ) -> None:
     """Whatever the plan is in the middle of: the switch stands between the sink and the pad."""
     nodes = {
-        "console": {"type": "RetroEmulator@2", "set": DUEL, "in": {"pad1": "pick.value"}},
+        "console": {"type": "RetroEmulator@3", "set": DUEL, "in": {"pad1": "pick.value"}},
         "random": {"type": "RandomPolicy@1", "set": {"actions": 44}},
         "sink": {
             "type": "EmulatorSink@1",

@@ -167,7 +167,7 @@ def test_what_began_before_the_node_was_there_is_left_out(tmp_path: Path) -> Non
     with opened(node, ScratchHost(tmp_path, start=START, tick=7)) as host:
         play(node, MOMENT)
         node.finish(DONE)
-    assert host.said == [
+    assert host.messages == [
         "episode 1 is not in the data set: this node was not there from its beginning"
     ]
     assert not DataSet.named("moments").folder.exists()

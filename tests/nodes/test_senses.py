@@ -203,7 +203,7 @@ def test_20_decisions_in_600_frames_and_what_happens_between_them(
         tmp_path / "slow.safetensors", title="up to 49 frames", made_by="a test"
     )
     nodes = {
-        "console": {"type": "RetroEmulator@2", "set": {"game": PAD}, "in": {"pad1": "sink.pad"}},
+        "console": {"type": "RetroEmulator@3", "set": {"game": PAD}, "in": {"pad1": "sink.pad"}},
         "clock": {"type": "Every@1", "set": {"ticks": 30}},
         "random": {
             "type": "RandomPolicy@1",
@@ -211,7 +211,7 @@ def test_20_decisions_in_600_frames_and_what_happens_between_them(
             "when": "clock.now",
         },
         "gate": {
-            "type": "CooldownGate@1",
+            "type": "CooldownGate@2",
             "in": {"action": "random.action"},
             "brain": "slow.safetensors",
         },
@@ -224,7 +224,7 @@ def test_20_decisions_in_600_frames_and_what_happens_between_them(
     logged = {
         "chosen": "random.action",
         "sent": "gate.action",
-        "left": "gate.left",
+        "remaining": "gate.remaining",
         "since": "gate.since",
         "variables": "console.variables",
     }
@@ -236,7 +236,7 @@ def test_20_decisions_in_600_frames_and_what_happens_between_them(
     run = Path(summary("pad.json", "--ticks", 600, "--seed", 4)["run_dir"])
     chosen = _logged(run / "chosen.jsonl")
     sent = _logged(run / "sent.jsonl")
-    left = _logged(run / "left.jsonl")
+    remaining = _logged(run / "remaining.jsonl")
     since = _logged(run / "since.jsonl")
     variables = _logged(run / "variables.jsonl")
     assert list(chosen) == list(range(0, 600, 30))
@@ -253,7 +253,7 @@ def test_20_decisions_in_600_frames_and_what_happens_between_them(
             held = _mask(COMBOS.pads(action)[0])
         else:
             assert tick not in sent
-        assert left[tick] == max(allowed - tick - 1, 0)
+        assert remaining[tick] == max(allowed - tick - 1, 0)
         assert since[tick] == tick - last
     assert 0 < len(sent) < 20, "the gate was closed at some of the decisions"
 

@@ -202,7 +202,7 @@ def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(
 
     _train(_base(model, **settings), tmp_path, stop=3)
     host = _train(_base(model, **settings), tmp_path, stop=5)
-    assert "goes on after step 3" in host.said[0]
+    assert "goes on after step 3" in host.messages[0]
     _train(_base(model, **settings), tmp_path)
 
     for table in ("training", "validation"):
@@ -485,7 +485,7 @@ def test_samples_of_actions_that_the_model_cannot_answer_are_left_out(
     two = _answering(model, tmp_path / "two.safetensors", "0", "1")
     host = _train(_lora(two, epochs=1), tmp_path)
     left_out = f"left out {unknown} samples whose actions are no answers of the model: {ACTIONS[2]}"
-    assert left_out in host.said
+    assert left_out in host.messages
     assert (home / "models/lora_adapter/adapter.safetensors").is_file()
 
 

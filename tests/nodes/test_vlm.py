@@ -242,7 +242,9 @@ def test_a_model_that_has_nothing_to_choose_from_generates(tmp_path: Path) -> No
     node = VLMStrategist(brain=silent, answer="choose", max_tokens=4)
     with opened(node) as host:
         assert node.tick(IMAGE, PROMPT, []) == _ask(answer="generate", max_tokens=4)
-    assert host.said == ["the brain names no answers to choose from, so the model generates them"]
+    assert host.messages == [
+        "the brain names no answers to choose from, so the model generates them"
+    ]
 
 
 # -- adapters --------------------------------------------------------------------------------------

@@ -172,7 +172,7 @@ def _thinking(
     in a process of its own if its type does not say otherwise.
     """
     nodes = {
-        "console": {"type": "RetroEmulator@2", "set": {"game": "Pad-Genesis"}},
+        "console": {"type": "RetroEmulator@3", "set": {"game": "Pad-Genesis"}},
         "frame": {
             "type": "Variable@1",
             "set": {"name": "frame"},
@@ -201,7 +201,7 @@ def test_twenty_faults_in_real_time(tmp_path: Path) -> None:
     Their processes, and those of a thinking node, are killed or stopped for a while.
     """
     nodes = {
-        "console": {"type": "RetroEmulator@2", "set": {"game": "Pad-Genesis"}},
+        "console": {"type": "RetroEmulator@3", "set": {"game": "Pad-Genesis"}},
         "fickle": {
             "type": "fault_pack.Fickle@1",
             "in": {"variables": "console.variables"},

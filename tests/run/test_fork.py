@@ -119,7 +119,7 @@ def asking(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
             "sometimes": {"type": "asking_pack.Sometimes@1"},
             "at_once": {**asked, "busy": "continue", "latency": 4},
             "on_time": {**asked, "busy": "continue", "latency": 4, "every": 6},
-            "waits": {**asked, "busy": "hold", "every": 3},
+            "waits": {**asked, "busy": "wait", "every": 3},
             "totals": {
                 "type": "asking_pack.Totals@1",
                 "in": {
@@ -190,7 +190,7 @@ def test_a_state_in_the_background_is_refused(tmp_path: Path) -> None:
 
 
 def test_with_another_widget_it_differs_from_then_on(tmp_path: Path) -> None:
-    spec = mb.RunSpec(thinking_workflow(noops=0), ticks=150, seed=5, packs=(THINKING,))
+    spec = mb.RunSpec(thinking_workflow(noop_max=0), ticks=150, seed=5, packs=(THINKING,))
     recorded = record(spec, tmp_path / "played")
     (point,) = fork_points(recorded, 63)  # while it thinks
     assert point.calls.keys() == {"ponder"}
@@ -234,7 +234,7 @@ def test_what_a_person_pressed_is_pressed_again_until_somebody_plays(
         "nodes": {
             "pad": {"type": "PersonPad@1"},
             "console": {
-                "type": "RetroEmulator@2",
+                "type": "RetroEmulator@3",
                 "set": {"game": "Pad-Genesis"},
                 "in": {"pad1": "pad.pad"},
             },

@@ -23,7 +23,7 @@ def _spec(folder: Path, **entry: Any) -> RunSpec:
         "minibrains": 1,
         "run": {"episodes": 2, "ticks": 20},
         "nodes": {
-            "console": {"type": "RetroEmulator@2", "set": {"states": ["Level1"]}},
+            "console": {"type": "RetroEmulator@3", "set": {"states": ["Level1"]}},
             "keeper": {
                 "type": "keeping_pack.Keeper@1",
                 "set": {"file": str(folder / "kept.jsonl")},
@@ -102,7 +102,7 @@ def test_the_hash_is_of_what_the_games_follow_from(tmp_path: Path) -> None:
     assert first == _hash(replace(spec, workflow=laid_out))
     assert first == _hash(spec, Film(tmp_path / "film.mp4")), "the nodes of hooks do not count"
     assert first != _hash(replace(spec, ticks=21))
-    assert first != _hash(replace(spec, widgets={"console.noops": 1}))
+    assert first != _hash(replace(spec, widgets={"console.noop_max": 1}))
 
 
 def test_the_name_of_a_brain_does_not_count_but_its_contents_do() -> None:

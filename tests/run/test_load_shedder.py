@@ -46,7 +46,7 @@ class Thinks(Node, background="thread"):
 
 
 NODES: dict[str, Any] = {
-    "console": {"type": "RetroEmulator@2", "set": {"game": "Pad-Genesis"}},
+    "console": {"type": "RetroEmulator@3", "set": {"game": "Pad-Genesis"}},
     "frame": {
         "type": "Variable@1",
         "set": {"name": "frame"},
@@ -59,7 +59,7 @@ NODES: dict[str, Any] = {
         "type": "Thinks@1",
         "in": {"number": "frame.number"},
         "when": "clock.now",
-        "busy": "hold",
+        "busy": "wait",
     },
 }
 TYPES = (RetroEmulator, Variable, Every, Heavy, Thinks)
@@ -68,20 +68,20 @@ TYPES = (RetroEmulator, Variable, Every, Heavy, Thinks)
 @pytest.mark.slow
 def test_optional_nodes_make_room_and_come_back() -> None:
     engine = make_engine(NODES, TYPES)
-    said: list[str] = []
+    messages: list[str] = []
     open_engine(engine)
     try:
         engine.reset(0, 0)
         assert engine.frame_rate is not None
         clock = RealtimeClock(engine, engine.frame_rate)
-        shedder = LoadShedder(engine, clock.deadlines, said.append)
+        shedder = LoadShedder(engine, clock.deadlines, messages.append)
         while engine.context.decimation < 8 and engine.tick < 1200:
             clock.advance(6)
             shedder.look()
         assert engine.context.decimation >= 8
         assert re.match(
             r"\d+ of \d+ deadlines were missed, \d+ of them because the machine was busy otherwise",
-            said[0],
+            messages[0],
         )
         engine.nodes["heavy"].busy = False
         clock.advance(60)
@@ -89,7 +89,7 @@ def test_optional_nodes_make_room_and_come_back() -> None:
         while engine.context.decimation > 4:
             clock.deadlines.ticks += 60
             shedder.look()
-        assert re.match(r"there is room: ticks take \d+% of the time", said[-1])
+        assert re.match(r"there is room: ticks take \d+% of the time", messages[-1])
         times = engine.node_stats()
         assert times["light"].runs == engine.ticks
         assert 0 < times["heavy"].runs < engine.ticks / 2

@@ -21,7 +21,7 @@ class Watches(mb.Hook):
 
     def __init__(self, stop_at: float = sys.maxsize) -> None:
         self.shown: list[mb.NodeProgress] = []
-        self.said: list[str] = []
+        self.messages: list[str] = []
         self.stop_at = stop_at
 
     def on_node_progress(self, run: mb.Run, progress: mb.NodeProgress) -> None:
@@ -30,7 +30,7 @@ class Watches(mb.Hook):
             run.stopping = True
 
     def on_message(self, run: mb.Run, text: str) -> None:
-        self.said.append(text)
+        self.messages.append(text)
 
 
 def _file(folder: Path, name: str, ticks: int, nodes: dict[str, Any]) -> str:

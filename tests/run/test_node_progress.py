@@ -15,7 +15,7 @@ from server.commands import progress
 PACK = Path(__file__).parents[1] / "support" / "thinking_nodes.py"
 WAYS: dict[str, dict[str, Any]] = {
     "in the tick": {},
-    "on a thread": {"busy": "hold"},
+    "on a thread": {"busy": "wait"},
     "in a process": {"background": "process"},
     "beside the game": {"busy": "continue"},
 }

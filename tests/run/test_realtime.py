@@ -208,7 +208,7 @@ def compute(seconds: float) -> None:
 
 def _nodes(game: str = "Pad-Genesis", kind: str = "Slow", **slow: Any) -> dict[str, Any]:
     return {
-        "console": {"type": "RetroEmulator@2", "set": {"game": game}},
+        "console": {"type": "RetroEmulator@3", "set": {"game": game}},
         "frames": {"type": "Frames@1", "in": {"variables": "console.variables"}},
         "slow": {"type": f"{kind}@1", "set": slow, "in": {"variables": "console.variables"}},
     }
@@ -366,7 +366,7 @@ def test_the_progress_is_shown_while_ticks_are_caught_up() -> None:
 
 # -- the command line ------------------------------------------------------------------------------
 
-PAD = {"console": {"type": "RetroEmulator@2", "set": {"game": "Pad-Genesis"}}}
+PAD = {"console": {"type": "RetroEmulator@3", "set": {"game": "Pad-Genesis"}}}
 SLEEPY = '''
 import time
 from minibrains import Host, Node, Variables

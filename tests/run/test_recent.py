@@ -37,7 +37,7 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def workflow(**more: Any) -> dict[str, Any]:
     """A workflow with a Preview of a number."""
-    data = thinking_workflow(noops=0, **more)
+    data = thinking_workflow(noop_max=0, **more)
     data["nodes"]["shown"] = {"type": "Preview@2", "in": {"value": "ponder.number"}}
     return data
 

@@ -34,7 +34,7 @@ class Edits(Watches):
 
     def between_ticks(self, run: mb.Run) -> mb.Budget:
         if run.engine.ticks == EDITED_AT and self.editor is None:
-            plan = compile_graph(run.check(parse_workflow(thinking_workflow(noops=0, hold=3))))
+            plan = compile_graph(run.check(parse_workflow(thinking_workflow(noop_max=0, hold=3))))
             self.editor = threading.Thread(target=run.edit, args=(plan,))
             self.editor.start()
             while not run.engine.edits:
@@ -54,7 +54,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     runs = tmp_path_factory.mktemp("runs")
     watches = Edits()
     spec = mb.RunSpec(
-        thinking_workflow(noops=0),
+        thinking_workflow(noop_max=0),
         episodes=2,
         ticks=TICKS,
         seed=5,

@@ -89,7 +89,7 @@ def test_other_seed_or_brain_other_actions(summary: Summary, tmp_path: Path) -> 
 
 
 def test_a_widget_set_at_the_command_line_counts(summary: Summary) -> None:
-    result = summary("airstriker", "--ticks", 50, "--episodes", 1, "--set", "console.noops=0")
+    result = summary("airstriker", "--ticks", 50, "--episodes", 1, "--set", "console.noop_max=0")
     assert result["episodes"][0]["start"]["noops"] == 0
 
 
@@ -116,9 +116,20 @@ def test_people_get_a_table(minibrains: Any) -> None:
     [
         (["airstrikr"], ["no such workflow", "Did you mean 'airstriker'?"]),
         (["airstriker", "--set", "sink.speed=3"], ["sink", "no widget 'speed'"]),
-        (["airstriker", "--set", "console.noops=31"], ["console.noops", "int from 0 to 30", "31"]),
         (
-            ["airstriker", "--set", "consol.noops=3"],
+            ["airstriker", "--set", "console.noop_max=31"],
+            ["console.noop_max", "int from 0 to 30", "31"],
+        ),
+        (
+            ["airstriker", "--set", "console.noops=0"],
+            ["RetroEmulator has no widget 'noops'", "It is called 'noop_max' now"],
+        ),
+        (
+            ["sf2", "--set", "strategist.most=5"],
+            ["VLMStrategist has no widget 'most'", "It is called 'max_tokens' now"],
+        ),
+        (
+            ["airstriker", "--set", "consol.noop_max=3"],
             ["no node 'consol'", "Did you mean 'console'?"],
         ),
         (["airstriker", "--set", "noops"], ["NODE.WIDGET=VALUE"]),
@@ -224,7 +235,7 @@ def test_an_episode_that_failed_is_in_the_results(minibrains: Any, tmp_path: Pat
         "set": {"name": "lives"},
         "in": {"variables": "console.variables"},
     }
-    nodes = {"console": {"type": "RetroEmulator@2"}, "lives": lives, "break": breaking}
+    nodes = {"console": {"type": "RetroEmulator@3"}, "lives": lives, "break": breaking}
     (tmp_path / "brittle.json").write_text(json.dumps({"minibrains": 1, "nodes": nodes}))
     done = minibrains("run", "brittle.json", "--pack", "brittle.py", "--json")
     assert done.returncode == 1

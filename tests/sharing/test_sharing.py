@@ -280,7 +280,7 @@ def test_a_missing_pack_is_named_with_where_to_get_it(
     tmp_path: Path, minibrains: Command, elsewhere: Command
 ) -> None:
     nodes = {"ponder": {"type": "thinking_pack.Ponder@1", "in": {"variables": "console.variables"}}}
-    nodes["console"] = {"type": "RetroEmulator@2"}
+    nodes["console"] = {"type": "RetroEmulator@3"}
     path = tmp_path / "thinks.json"
     path.write_text(json.dumps({"minibrains": 1, "nodes": nodes}))
     pack = ("--pack", DATA / "thinking_pack.py")

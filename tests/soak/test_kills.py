@@ -38,7 +38,7 @@ def thinking(witness: Path) -> Json:
     return {
         "minibrains": 1,
         "nodes": {
-            "console": {"type": "RetroEmulator@2", "set": {"game": "Pad-Genesis"}},
+            "console": {"type": "RetroEmulator@3", "set": {"game": "Pad-Genesis"}},
             "frame": {
                 "type": "Variable@1",
                 "set": {"name": "frame"},

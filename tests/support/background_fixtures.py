@@ -40,8 +40,8 @@ def running(entries: Entries) -> Iterator[Engine]:
         begin(engine)
         yield engine
     finally:
-        troubles = engine.close()
-    assert not troubles
+        errors = engine.close()
+    assert not errors
     assert nothing_is_left()
 
 

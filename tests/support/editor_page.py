@@ -19,22 +19,22 @@ _PARTS = "const { editor, session } = globalThis.minibrains ?? {};"
 
 
 class EditorPage:
-    """The editor in one tab. Everything that the page complains about is kept in `troubles`."""
+    """The editor in one tab. Everything that the page complains about is kept in `errors`."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
-        self.troubles: list[str] = []
+        self.errors: list[str] = []
         self._held: set[str] = set()
-        page.on("pageerror", lambda error: self.troubles.append(f"{error}\n{error.stack}"))
+        page.on("pageerror", lambda error: self.errors.append(f"{error}\n{error.stack}"))
         page.on(
             "console",
-            lambda message: self.troubles.append(message.text) if message.type == "error" else None,
+            lambda message: self.errors.append(message.text) if message.type == "error" else None,
         )
         page.set_default_timeout(1000 * TIMEOUT)
         page.on("dialog", self._refuse)
 
     def _refuse(self, dialog: Dialog) -> None:
-        self.troubles.append(f"dialog: {dialog.message}")
+        self.errors.append(f"dialog: {dialog.message}")
         dialog.dismiss()
 
     def open(self, address: str) -> EditorPage:
@@ -55,7 +55,7 @@ class EditorPage:
         self.page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
         self.page.context.clear_cookies()
         self.page.context.clear_permissions()
-        self.troubles.clear()
+        self.errors.clear()
 
     def ready(self) -> EditorPage:
         """Once the page is there and has its connection."""

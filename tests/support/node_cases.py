@@ -405,7 +405,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         _ticks(student=[1, None, 2, 3, None], teacher=[4, None, 5, None, 6]),
     ),
     "NativeDuel": (
-        lambda: NativeDuel(noops=30, states=("training/Level4.*",), write={"seed": "$seed"}),
+        lambda: NativeDuel(noop_max=30, states=("training/Level4.*",), write={"seed": "$seed"}),
         _ticks(pad1=[("LEFT", "B"), ("LEFT",), None, ("DOWN", "Z"), (), ("B",)] * 5),
     ),
     "NoisyAction": (
@@ -471,7 +471,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         ),
     ),
     "RetroEmulator": (
-        lambda: RetroEmulator(noops=30, states=("Level1",)),
+        lambda: RetroEmulator(noop_max=30, states=("Level1",)),
         _ticks(pad1=[("LEFT", "B"), ("LEFT",), None, ("RIGHT", "B"), (), ("B",)] * 5),
     ),
     "RoundEnds": (rounds.RoundEnds, _ticks(variables=VICTORIES)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-def thinking_workflow(noops: int = 30, hold: int = 8, **ponder: Any) -> dict[str, Any]:
+def thinking_workflow(noop_max: int = 30, hold: int = 8, **ponder: Any) -> dict[str, Any]:
     """A random policy whose actions a node in the background has a say in; its widgets are
     `ponder`.
     """
@@ -13,8 +13,8 @@ def thinking_workflow(noops: int = 30, hold: int = 8, **ponder: Any) -> dict[str
         "minibrains": 1,
         "nodes": {
             "console": {
-                "type": "RetroEmulator@2",
-                "set": {"noops": noops},
+                "type": "RetroEmulator@3",
+                "set": {"noop_max": noop_max},
                 "in": {"pad1": "sink.pad"},
             },
             "random": {"type": "RandomPolicy@1", "set": {"actions": 6, "hold": hold}},

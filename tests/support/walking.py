@@ -17,7 +17,7 @@ def write_walk(folder: Path, ticks: int = 240, teacher: bool = False) -> str:
     """
     nodes: dict[str, Any] = {
         "console": {
-            "type": "NativeDuel@1",
+            "type": "NativeDuel@2",
             "set": {
                 "game": "Duel-Genesis",
                 "states": ["training/Level1.*"],

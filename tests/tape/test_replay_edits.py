@@ -92,7 +92,7 @@ def _play(
 
 def _graph(dice: random.Random) -> Entries:
     """A clock, a node that thinks about its number now and then, and one that thinks about that."""
-    slow: dict[str, Any] = {"busy": dice.choice(["hold", "continue"])}
+    slow: dict[str, Any] = {"busy": dice.choice(["wait", "continue"])}
     if slow["busy"] == "continue" and dice.random() < 0.7:
         slow["latency"] = dice.randint(1, 9)
     if dice.random() < 0.4:
@@ -121,7 +121,7 @@ def _graph(dice: random.Random) -> Entries:
         "after": {
             "type": "InThread@1",
             "in": {"number": "slow.number"},
-            "busy": dice.choice(["hold", "continue"]),
+            "busy": dice.choice(["wait", "continue"]),
         },
         "seen": {"type": "Seen@1", "in": {"value": "slow.number"}},
         "seen_after": {"type": "Seen@1", "in": {"value": "after.number"}},

@@ -18,7 +18,7 @@ from minibrains.training.module import region
 from minibrains.training.spaces import Port, Ranked
 from nodes.policies.network import ActionSampler
 
-EMULATOR = {"type": "RetroEmulator@2", "set": {"game": "Airstriker-Genesis-v0"}}
+EMULATOR = {"type": "RetroEmulator@3", "set": {"game": "Airstriker-Genesis-v0"}}
 
 
 def airstriker(**changes: Any) -> dict[str, Any]:

@@ -90,4 +90,4 @@ def page(tab: EditorPage, address: str) -> Iterator[EditorPage]:
     tab.forget(address)
     tab.page.emulate_media(color_scheme="light")
     yield tab.open(address)
-    assert tab.troubles == []
+    assert tab.errors == []

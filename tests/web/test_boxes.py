@@ -97,7 +97,7 @@ def test_the_inside_is_edited_and_shown_on_the_box(page: EditorPage) -> None:
     page.until("editor.faults.some(({ node }) => node === 'eyes/small')")
     page.press("Shift+o")
     page.until("editor.path === ''")
-    page.page.locator("#trouble button").click()
+    page.page.locator("#fault button").click()
     page.until("editor.path === 'eyes' && editor.selection.join() === 'eyes/small'")
 
 

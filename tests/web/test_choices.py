@@ -53,7 +53,7 @@ def test_states_are_chosen_by_split_with_their_pictures(
     expect(inspector.get_by_role("listbox")).to_contain_text("Nothing of this name.")
     states.press("Enter")
     assert page.workflow["nodes"]["console"]["set"]["states"] == ["training/Level[2-3].*"]
-    expect(page.page.locator(".trouble")).to_be_empty()
+    expect(page.page.locator(".fault")).to_be_empty()
 
 
 def test_everything_is_chosen_with_the_keyboard_alone(page: EditorPage) -> None:
@@ -117,7 +117,7 @@ def test_a_console_on_an_empty_canvas_shows_a_game_at_once(
     page.set_widget(console, "game", "Airstriker-Genesis-v0")
     page.until(f"{shown}?.endsWith('/Airstriker-Genesis-v0/picture?state=Level1')")
     page.set_widget(console, "game", "Airstrike")
-    expect(page.page.locator(".trouble")).to_contain_text("Did you mean 'Airstriker-Genesis-v0'")
+    expect(page.page.locator(".fault")).to_contain_text("Did you mean 'Airstriker-Genesis-v0'")
     page.until(f"{shown} === null")
     # it runs as it was dropped
     page.set_widget(console, "game", "Duel-Genesis")

@@ -78,7 +78,7 @@ def test_samples_are_looked_at_page_by_page(
         expect(dialog.get_by_role("button", name="Next page")).to_be_disabled()
         page.page.keyboard.press("Escape")
         expect(dialog).to_have_count(0)
-        assert page.troubles == []
+        assert page.errors == []
 
 
 def test_filters_find_samples(browser: Browser, server: Server, data: DataSet) -> None:
@@ -94,7 +94,7 @@ def test_filters_find_samples(browser: Browser, server: Server, data: DataSet) -
         expect(_samples(dialog)).not_to_have_count(kicks)
         dialog.get_by_label("Corrections").select_option(label="Corrected")
         expect(dialog).to_contain_text("No sample is like this.")
-        assert page.troubles == []
+        assert page.errors == []
 
 
 def test_labels_are_corrected_samples_deleted_and_everything_undone(
@@ -134,7 +134,7 @@ def test_labels_are_corrected_samples_deleted_and_everything_undone(
         expect(status).to_have_text("Undone: 1 sample corrected.")
         expect(dialog.get_by_role("button", name="Undo")).to_be_disabled()
         assert hash_file(data.path_of(key)) == before
-        assert page.troubles == []
+        assert page.errors == []
 
 
 def test_samples_are_restored_after_the_page_was_closed(
@@ -155,7 +155,7 @@ def test_samples_are_restored_after_the_page_was_closed(
         dialog.get_by_role("button", name="Restore").click()
         expect(dialog).to_contain_text("No sample is like this.")
         assert hash_file(data.path_of(key)) == before
-        assert page.troubles == []
+        assert page.errors == []
 
 
 def test_a_brain_is_asked_and_its_errors_are_looked_at(
@@ -194,4 +194,4 @@ def test_a_brain_is_asked_and_its_errors_are_looked_at(
         expect(dialog).to_have_count(0)
         page.page.locator('[data-set="fights"]').press("Enter")
         expect(progress).to_contain_text("120 of 120 asked")
-        assert page.troubles == []
+        assert page.errors == []

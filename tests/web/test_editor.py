@@ -91,9 +91,9 @@ def test_a_wrong_wire_is_refused_and_says_why(page: EditorPage) -> None:
 def test_a_wire_whose_sizes_do_not_fit_through_the_graph_is_taken_back(page: EditorPage) -> None:
     page.start_with("airstriker_pixels")
     page.set_widget("small", "width", "40")
-    expect(page.page.locator(".trouble")).to_contain_text("head")
+    expect(page.page.locator(".fault")).to_contain_text("head")
     page.press("Control+z")
-    expect(page.page.locator(".trouble")).to_be_empty()
+    expect(page.page.locator(".fault")).to_be_empty()
     random = page.add("random policy", 300, 560)
     page.set_widget(random, "actions", "99")
     before = page.workflow["nodes"]["gate"]["in"]
@@ -200,7 +200,7 @@ def test_copy_and_paste_between_tabs(browser: Browser, address: str) -> None:
         assert other.workflow["nodes"]["console_2" if before else "console"]["in"] == {
             "pad1": "fighter_2.pad" if before else "fighter.pad"
         }
-        assert other.troubles == []
+        assert other.errors == []
 
 
 def test_groups_mute_and_bypass(page: EditorPage) -> None:
@@ -385,7 +385,7 @@ def test_a_stale_save_is_refused_and_shows_what_changed(
         "ticks": 90
     }
     # Chromium itself reports the refusal
-    page.troubles[:] = [line for line in page.troubles if "412" not in line]
+    page.errors[:] = [line for line in page.errors if "412" not in line]
 
 
 def test_keys_belong_to_what_has_the_focus(page: EditorPage) -> None:
@@ -421,7 +421,7 @@ def test_opening_theirs_can_be_undone(page: EditorPage, data: Path) -> None:
     page.press("Control+z")
     assert page.workflow["nodes"]["clock"]["set"] == {"ticks": 90}
     assert not page.ask("editor.document.isSaved")
-    page.troubles[:] = [line for line in page.troubles if "412" not in line]
+    page.errors[:] = [line for line in page.errors if "412" not in line]
 
 
 def test_a_slow_save_does_not_name_what_was_opened_meanwhile(page: EditorPage) -> None:
@@ -502,7 +502,7 @@ def test_unknown_nodes_and_missing_brains_open_and_keep_all_they_had(
         "layout": {"a": [80, 80]},
     }
     page.open_workflow(workflow)
-    expect(page.page.locator(".trouble")).to_contain_text("pack.Gone")
+    expect(page.page.locator(".fault")).to_contain_text("pack.Gone")
     page.ask("editor.board.select(['a'])")
     expect(page.page.locator("#inspector")).to_contain_text(
         "is not installed here. Everything it had is kept"
@@ -525,7 +525,7 @@ def test_a_brain_dropped_on_a_node_becomes_its_brain(page: EditorPage, data: Pat
     page.drop("broken.safetensors", b"nonsense", page.node("sink"))
     expect(page.page.locator(".message.error").last).to_contain_text("broken.safetensors")
     # Chromium itself reports the refusal
-    page.troubles[:] = [line for line in page.troubles if "400" not in line]
+    page.errors[:] = [line for line in page.errors if "400" not in line]
 
 
 def test_a_workflow_is_downloaded_with_its_brains_and_opened_again(
@@ -546,7 +546,7 @@ def test_a_workflow_is_downloaded_with_its_brains_and_opened_again(
     assert set(page.workflow["nodes"]["sink"]["brain"]) == {"file", "sha256"}
     page.drop("broken.zip", b"PK", page.at(20, 20))
     expect(page.page.locator(".message.error").last).to_contain_text("broken.zip")
-    page.troubles[:] = [line for line in page.troubles if "400" not in line]
+    page.errors[:] = [line for line in page.errors if "400" not in line]
 
 
 def test_a_file_of_this_computer_is_chosen(page: EditorPage, tmp_path: Path) -> None:
@@ -602,7 +602,7 @@ def test_a_fault_stands_on_its_node_in_words_and_nothing_runs(page: EditorPage) 
     expect(page.message).to_contain_text("It cannot run yet. scripted_fighter: variables")
     page.ask("editor.board.select(['scripted_fighter'])")
     expect(page.page.locator("#inspector .notice.bad")).to_contain_text("variables")
-    page.troubles[:] = [line for line in page.troubles if "400" not in line]
+    page.errors[:] = [line for line in page.errors if "400" not in line]
 
 
 def test_what_a_cache_saved_is_said_at_the_node(page: EditorPage) -> None:
@@ -618,7 +618,7 @@ def test_what_a_cache_saved_is_said_at_the_node(page: EditorPage) -> None:
     expect(said).to_contain_text(re.compile(r"Found in a cache, which saved \d+ ms"))
     page.select("console")
     expect(said).to_have_text("")
-    assert page.troubles == []
+    assert page.errors == []
 
 
 def test_closing_the_page_does_not_stop_a_run_and_coming_back_shows_it(
@@ -644,7 +644,7 @@ def test_closing_the_page_does_not_stop_a_run_and_coming_back_shows_it(
         again.page.get_by_role("button", name="Stop").first.click()
         expect(again.status).to_contain_text("Stopped")
         expect(again.page.locator(f'[data-run="{run}"]')).not_to_contain_text("running")
-        assert again.troubles == []
+        assert again.errors == []
 
 
 def test_a_late_answer_does_not_bring_a_run_that_ended_back_to_the_list(page: EditorPage) -> None:
@@ -672,7 +672,7 @@ def test_a_late_answer_does_not_bring_a_run_that_ended_back_to_the_list(page: Ed
     with page.page.expect_request_finished(lambda request: request == route.request):
         route.fulfill(response=answer)
     expect(row).to_contain_text("stopped")
-    assert page.troubles == []
+    assert page.errors == []
 
 
 def test_nothing_is_sent_of_a_run_that_is_no_longer_shown(page: EditorPage, address: str) -> None:
@@ -706,10 +706,10 @@ def test_nothing_is_sent_of_a_run_that_is_no_longer_shown(page: EditorPage, addr
 
 def test_a_number_out_of_range_is_refused_in_words(page: EditorPage) -> None:
     page.start_with("airstriker")
-    page.set_widget("console", "noops", "7")
-    page.set_widget("console", "noops", "-5")
-    expect(page.message).to_have_text("noops must be a whole number from 0 to 30. It stays 7.")
-    assert page.workflow["nodes"]["console"]["set"]["noops"] == 7
+    page.set_widget("console", "noop_max", "7")
+    page.set_widget("console", "noop_max", "-5")
+    expect(page.message).to_have_text("noop_max must be a whole number from 0 to 30. It stays 7.")
+    assert page.workflow["nodes"]["console"]["set"]["noop_max"] == 7
 
 
 def test_a_new_workflow_begins_at_full_size(page: EditorPage) -> None:
@@ -763,7 +763,7 @@ def test_a_run_that_was_thrown_away_is_not_waited_for(page: EditorPage, address:
     expect(page.message).to_have_text("The run that was shown here is no longer there.")
     expect(page.page.get_by_role("button", name="Run", exact=True)).to_be_visible()
     # Chromium itself reports the refusal
-    page.troubles[:] = [line for line in page.troubles if "404" not in line]
+    page.errors[:] = [line for line in page.errors if "404" not in line]
 
 
 def test_a_change_of_a_run_that_waits_is_made_when_it_ticks(
@@ -847,7 +847,7 @@ def test_a_worker_killed_in_mid_run_is_a_failed_run_in_words_and_the_next_one_pl
         expect(page.page.locator(".message.error").last).to_contain_text("SIGKILL")
         page.page.get_by_role("button", name="Run", exact=True).click()
         page.until(f"session.run?.id !== '{first}' && session.run.tick > 0")
-        assert page.troubles == []
+        assert page.errors == []
 
 
 def test_a_node_that_fails_in_a_run_says_why_on_the_right(browser: Browser, tmp_path: Path) -> None:
@@ -872,7 +872,7 @@ def test_a_node_that_fails_in_a_run_says_why_on_the_right(browser: Browser, tmp_
 def test_an_older_workflow_is_shown_and_saved_in_todays_form(page: EditorPage, data: Path) -> None:
     old = json.loads((DATA / "console1.json").read_text())
     page.start_with("").open_workflow(old)
-    page.until("editor.workflow.nodes.console.type === 'RetroEmulator@2'")
+    page.until("editor.workflow.nodes.console.type === 'RetroEmulator@3'")
     nodes = page.workflow["nodes"]
     assert nodes["or"]["in"] == {"flags": ["console.terminated", "console.terminated"]}
     assert nodes["last"]["when"] == "console.terminated"
@@ -897,7 +897,7 @@ def test_an_older_workflow_is_saved_in_todays_form_even_at_once(
     page.press("Control+s")
     expect(page.message).to_have_text("Saved as old.json.")
     saved = json.loads((data / "workflows" / "old.json").read_text())
-    assert saved["nodes"]["console"]["type"] == "RetroEmulator@2"
+    assert saved["nodes"]["console"]["type"] == "RetroEmulator@3"
     assert saved["nodes"]["last"]["when"] == "console.terminated"
 
 
@@ -963,8 +963,8 @@ def test_a_moment_of_a_running_game_or_a_paused_one_is_saved_and_begun_from(
         page.page.get_by_label("ticks").press("Tab")
         page.page.get_by_role("button", name="Run", exact=True).click()
         page.until("session.run?.result?.episodes?.[0]?.start.state === 'mine'")
-        assert [line for line in page.troubles if "400" not in line] == []
-        page.troubles.clear()
+        assert [line for line in page.errors if "400" not in line] == []
+        page.errors.clear()
 
 
 def test_the_benchmark_says_what_it_lacks(minibrains: Command, tmp_path: Path) -> None:
@@ -977,7 +977,7 @@ def test_the_benchmark_says_what_it_lacks(minibrains: Command, tmp_path: Path) -
 
 def _hostile_workflows() -> Iterator[dict[str, Any]]:
     entry = {
-        "type": "RetroEmulator@2",
+        "type": "RetroEmulator@3",
         "title": HOSTILE,
         "set": {"game": HOSTILE, HOSTILE: HOSTILE},
         "in": {HOSTILE: "b.x", "pad1": HOSTILE},
@@ -1054,8 +1054,8 @@ def test_nothing_in_a_hostile_workflow_runs(page: EditorPage, workflow: dict[str
         ).count()
         == 0
     )
-    assert [line for line in page.troubles if "400" not in line] == []
-    page.troubles.clear()
+    assert [line for line in page.errors if "400" not in line] == []
+    page.errors.clear()
 
 
 def test_the_page_may_run_no_script_but_its_own(page: EditorPage) -> None:
@@ -1066,8 +1066,8 @@ def test_the_page_may_run_no_script_but_its_own(page: EditorPage) -> None:
         document.body.append(script);
     }""")
     assert page.ask("globalThis.pwned ?? null") is None
-    assert ["Content Security Policy" in line for line in page.troubles] == [True]
-    page.troubles.clear()
+    assert ["Content Security Policy" in line for line in page.errors] == [True]
+    page.errors.clear()
 
 
 SIZES = {"1280x800": (1280, 800), "1920x1080": (1920, 1080)}
@@ -1150,7 +1150,7 @@ def test_screenshots(
         page.page.get_by_role("button", name="Run", exact=True).click()
         page.until("session.run?.nodes.has('head') && session.run.tick > 300")
         picture("pixels")
-        assert page.troubles == []
+        assert page.errors == []
 
 
 @pytest.mark.slow
@@ -1206,7 +1206,7 @@ def test_the_graph_of_the_fighter_can_be_read(
         taken = page.page.screenshot(clip=clip)
         if screenshots is not None:
             _save_picture(taken, screenshots / f"{name.replace('_', '-')}-graph.png")
-        assert page.troubles == []
+        assert page.errors == []
 
 
 def _save_picture(taken: bytes, file: Path) -> None:
@@ -1239,7 +1239,7 @@ def test_an_answer_that_comes_late_changes_nothing_that_was_told_meanwhile(
     route.fulfill(
         response=answer, json={**told, "said": [*told["said"], {"node": None, "text": "at last"}]}
     )
-    page.until("session.run.said.includes('at last')")
+    page.until("session.run.messages.includes('at last')")
     assert page.ask(held) == "nothing"
 
 

@@ -54,4 +54,4 @@ def test_what_was_saved_is_shown_with_its_game_and_opened_with_the_keyboard(
         page.drop("sweeps.png", picture, page.at(300, 300))
         page.until(f"Object.keys(editor.workflow.nodes).length === {len(played['nodes'])}")
         assert page.workflow == played
-        assert page.troubles == []
+        assert page.errors == []

@@ -89,7 +89,7 @@ def test_a_value_is_red_once_its_node_no_longer_runs(page: EditorPage) -> None:
         "minibrains": 1,
         "run": {"clock": "realtime"},
         "nodes": {
-            "console": {"type": "RetroEmulator@2", "set": {"game": "Airstriker-Genesis-v0"}},
+            "console": {"type": "RetroEmulator@3", "set": {"game": "Airstriker-Genesis-v0"}},
             "first_tick": {"type": "Every@1", "set": {"ticks": 60_000}},
             "once": {**lives, "when": "first_tick.now"},
             "always": lives,

@@ -56,7 +56,7 @@ def test_looks_are_given_with_the_keyboard_and_leave_the_run_and_its_hash_alone(
         page.screenshot(screenshots, f"editor-looks-{theme}-1280x800")
     page.page.get_by_role("button", name="Stop").click()
     page.until("session.run.state === 'stopped'")
-    assert page.ask("session.run.said") == []
+    assert page.ask("session.run.messages") == []
     page.save_as("looks")
     saved = load_workflow(data / "workflows" / "looks.json")
     original = load_workflow(bundled_dir("workflows") / "airstriker.json")

@@ -73,7 +73,7 @@ def test_runs_are_told_apart_found_and_opened(
         dialog.get_by_role("button", name="Open its workflow").press("Enter")
         page.page.get_by_role("button", name="Discard").press("Enter")
         page.until("editor.workflow.run.ticks === 90")
-        assert page.troubles == []
+        assert page.errors == []
 
 
 @pytest.mark.slow
@@ -94,7 +94,7 @@ def test_the_clip_of_a_run_is_played(browser: Browser, tmp_path: Path) -> None:
         answer = page.page.request.get(address)
         assert answer.headers["content-type"] == "video/mp4"
         assert len(answer.body()) > 1000
-        assert page.troubles == []
+        assert page.errors == []
 
 
 def test_a_failed_run_says_why_in_the_list(browser: Browser, tmp_path: Path) -> None:
@@ -118,4 +118,4 @@ def test_a_failed_run_says_why_in_the_list(browser: Browser, tmp_path: Path) -> 
         row = page.page.locator(f'[data-run="{run}"]')
         expect(row.locator(".reason")).to_contain_text("as I was told")
         expect(page.page.locator(".run-picture")).to_have_count(0)
-        assert page.troubles == []
+        assert page.errors == []

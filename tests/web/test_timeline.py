@@ -116,12 +116,12 @@ def test_the_last_ticks_of_a_run_are_shown_and_it_goes_on(
         page.page.screenshot(path=screenshots / "editor-live-timeline-light-1280x800.png")
 
     # what is changed meanwhile holds when the run goes on
-    page.set_widget("console", "noops", "3")
+    page.set_widget("console", "noop_max", "3")
     timeline.get_by_role("button", name="Go on live").click()
     page.until(f"session.run.id === '{going}' && session.run.ticks > {now + 5}")
     expect(timeline).to_be_hidden()
     played = "(await (await fetch(`api/runs/${session.run.id}`)).json()).workflow"
-    assert page.ask(f"(async () => {played}.nodes.console.set.noops)()") == 3
+    assert page.ask(f"(async () => {played}.nodes.console.set.noop_max)()") == 3
 
     # Stop ends the run, also from its past
     page.press("p")

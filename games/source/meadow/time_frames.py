@@ -39,8 +39,8 @@ def main() -> None:
     """Print a row of the README's table for each state."""
     cartridge = Cartridge()
     for state in STATES:
-        spent = microseconds(cartridge, state)
-        print(f"| `{state}` | {spent:.0f} | {1e6 / spent:,.0f} |")
+        us = microseconds(cartridge, state)
+        print(f"| `{state}` | {us:.0f} | {1e6 / us:,.0f} |")
 
 
 if __name__ == "__main__":

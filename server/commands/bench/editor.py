@@ -122,7 +122,7 @@ def _duel() -> dict[str, Any]:
 def _thousand() -> dict[str, Any]:
     """Return a workflow of a console and rows of nodes that pass its picture on."""
     nodes: dict[str, Any] = {
-        "console": {"type": "RetroEmulator@2", "set": {"game": "Duel-Genesis"}}
+        "console": {"type": "RetroEmulator@3", "set": {"game": "Duel-Genesis"}}
     }
     layout = {"console": [-400, 0]}
     for number in range(NODES - 1):
@@ -143,7 +143,7 @@ def _thousand() -> dict[str, Any]:
 def _hundred() -> dict[str, Any]:
     """Return a workflow whose nodes, all in view, deliver numbers, flags and pictures."""
     nodes: dict[str, Any] = {
-        "console": {"type": "RetroEmulator@2", "set": {"game": "Duel-Genesis"}}
+        "console": {"type": "RetroEmulator@3", "set": {"game": "Duel-Genesis"}}
     }
     layout: dict[str, Any] = {"console": [-360, 0]}
     for number in range(WIRED - 1):
@@ -458,7 +458,7 @@ def _paint_values(page: Tab) -> tuple[float, int]:
         seconds = {each["name"]: float(each["value"]) for each in found}
         return 1e3 * seconds["TaskDuration"]
 
-    spent: list[float] = []
+    paint_ms: list[float] = []
     for _ in range(_TURNS):
         before = busy()
         page.measure(
@@ -473,9 +473,9 @@ def _paint_values(page: Tab) -> tuple[float, int]:
             }""",
             _PAINTS,
         )
-        spent.append((busy() - before) / _PAINTS)
+        paint_ms.append((busy() - before) / _PAINTS)
     page.page.locator("button.stop").click()
-    return median(spent), int(wired)
+    return median(paint_ms), int(wired)
 
 
 def _loads(server: Server) -> tuple[int, int]:

@@ -165,5 +165,5 @@ def _decisions(games: Games) -> Callable[[], None]:
 def _with_emulator() -> dict[str, Any]:
     """Return duel_vector with a RetroEmulator in the place of its NativeDuel."""
     workflow: dict[str, Any] = json.loads(find_workflow("duel_vector").read_text())
-    workflow["nodes"]["console"]["type"] = "RetroEmulator@2"
+    workflow["nodes"]["console"]["type"] = "RetroEmulator@3"
     return workflow

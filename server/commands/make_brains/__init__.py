@@ -92,7 +92,8 @@ are named are made."""
 FROM_WORKFLOWS: Mapping[str, WorkflowBrain] = {
     "fighter_colors/duel.safetensors": WorkflowBrain("duel_colors", "fighter_colors.safetensors"),
 }
-"""File in models/ -> the workflow that makes it."""
+"""File in models/ -> the workflow that makes it. Its hash is in the header of the brain, so its
+file keeps the versions of nodes with which the brain was made."""
 
 TRAINED: Mapping[str, str] = {
     "policy_head/duel.safetensors": "docs/cloning.md",

@@ -330,7 +330,7 @@ export class Session {
       return;
     }
     const data = info as unknown as JsonObject;
-    const arrived = this.run.said.filter((line) => !before?.said.includes(line));
+    const arrived = this.run.messages.filter((line) => !before?.messages.includes(line));
     if (this.run === before) {
       for (const type of ["run", "nodes", "values"])
         this.run = applyEvent(this.run, type, type === "run" ? data : { ...data, prompt_id: id });
@@ -340,11 +340,11 @@ export class Session {
       this.run = applyEvent(this.run, "failed", { ...data.error, prompt_id: id });
     else if (typeof data.error === "string")
       this.run = applyEvent(this.run, "failed", { message: data.error, prompt_id: id });
-    if (Array.isArray(data.said)) this.run = { ...this.run, said: [] };
+    if (Array.isArray(data.said)) this.run = { ...this.run, messages: [] };
     for (const line of Array.isArray(data.said) ? data.said : [])
       if (isObject(line)) this.run = applyEvent(this.run, "said", { ...line, prompt_id: id });
     for (const text of arrived)
-      if (!this.run.said.includes(text))
+      if (!this.run.messages.includes(text))
         this.run = applyEvent(this.run, "said", { text, prompt_id: id });
     if (isObject(data.result))
       this.run = applyEvent(this.run, "result", { summary: data.result, prompt_id: id });

@@ -57,7 +57,7 @@ export interface Run {
   /** The error that ended it. */
   readonly error: string | null;
   readonly result: JsonObject | null;
-  readonly said: readonly string[];
+  readonly messages: readonly string[];
 }
 
 export const LIVE: ReadonlySet<RunState> = new Set([
@@ -83,7 +83,7 @@ const STATES: ReadonlySet<string> = new Set<NodeState>([
   "cached",
   "failed",
 ]);
-const MAX_SAID = 50;
+const MAX_MESSAGES = 50;
 
 export function newRun(id: string): Run {
   return {
@@ -109,7 +109,7 @@ export function newRun(id: string): Run {
     budget: NO_BUDGET,
     error: null,
     result: null,
-    said: [],
+    messages: [],
   };
 }
 
@@ -165,7 +165,7 @@ export function applyEvent(run: Run, type: string, data: JsonObject): Run {
   if (type === "result" && isObject(data.summary))
     return { ...run, result: data.summary, tick: numberOr(data.summary.ticks, run.tick) };
   if (type === "said" && typeof data.text === "string")
-    return { ...run, said: [...run.said, data.text].slice(-MAX_SAID) };
+    return { ...run, messages: [...run.messages, data.text].slice(-MAX_MESSAGES) };
   return run;
 }
 

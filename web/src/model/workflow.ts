@@ -16,7 +16,7 @@ export interface NodeEntry {
   readonly every?: number | string;
   readonly when?: string | null;
   readonly background?: "thread" | "process" | null;
-  readonly busy?: "hold" | "continue";
+  readonly busy?: "wait" | "continue";
   readonly latency?: number | null;
   readonly mode?: Mode;
   readonly on_error?: "stop" | "hold" | "fallback";

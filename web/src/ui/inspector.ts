@@ -496,7 +496,7 @@ export class Inspector {
     rows.push(
       row(
         "busy",
-        select("busy", ["hold", "continue"]),
+        select("busy", ["wait", "continue"]),
         "while it thinks: the game waits, or goes on",
       ),
     );

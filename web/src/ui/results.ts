@@ -30,7 +30,7 @@ export function openResults(run: Run): void {
           )
         : h("p", { class: "muted" }, run.error ? "" : "Results appear when the run ends."),
       episodes.length ? episodeTable(episodes) : "",
-      run.said.length ? h("pre", { class: "doc" }, run.said.join("\n")) : "",
+      run.messages.length ? h("pre", { class: "doc" }, run.messages.join("\n")) : "",
     ],
     [{ name: "Close", value: "", kind: "primary" }],
     "wide",

@@ -15,12 +15,12 @@ from minibrains.run.breakpoints import Breakpoints
 from minibrains.run.rewind import Rewind
 from minibrains.tape.recording import decode_events, read_events
 from minibrains.tape.tape import Event
+from server.http.request_handler import RequestHandler, failed
 from server.http.run_reporter import Send
-from server.http.session import Session, failed
 from server.http.worker_protocol import Outcome, RewindRequest, Tape, WorkerCommand
 
 
-class RewindSession(Session):
+class RewindHandler(RequestHandler):
     """One recorded run in this worker, from its request to its outcome. Pages watch it like any
     other run that is paused.
     """

@@ -13,7 +13,7 @@ from server.http.run_reporter import RunReporter, Send
 from server.http.worker_protocol import Outcome, RewindRequest, RunRequest, WorkerCommand
 
 
-class Session:
+class RequestHandler:
     """A run in this worker, from its request to its outcome."""
 
     def __init__(self, request: RunRequest | RewindRequest, registry: Registry, send: Send) -> None:
