@@ -24,7 +24,7 @@ class Budget(NamedTuple):
     """The longest time in seconds, approximately."""
 
 
-NO_LIMIT: Final = Budget()
+DEFAULT_BUDGET: Final = Budget()
 
 
 class Progress(NamedTuple):
@@ -120,13 +120,13 @@ class Hook:
         It may wait, but must then call `run.clock.resume()` if the clock is a realtime one.
 
         Returns:
-            How far the run may go until the next call, or None for as far as the other hooks allow.
+            How far the run may go until the next call, or None for DEFAULT_BUDGET.
             With `Budget(ticks=1)` it is called before every tick.
         """
         return None
 
     def on_progress(self, run: Run, progress: Progress) -> None:
-        """Receive the progress of the run, ten times a second."""
+        """Receive the progress of the run, at most ten times a second, and at an episode's end."""
 
     def on_node_progress(self, run: Run, progress: NodeProgress) -> None:
         """Receive the progress of a node within a tick.

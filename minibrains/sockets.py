@@ -177,7 +177,7 @@ Frames = Annotated[np.ndarray, Socket("frames", "f32[channels h w]")]
 Logits = Annotated[np.ndarray, Socket("logits", "f32[actions]")]
 """Unnormalised log-probabilities: float32 [actions]."""
 Action = Annotated[int, Socket("action", "index[actions]")]
-"""A row of an action table: 0 to actions - 1."""
+"""The index of an action in an action table: 0 to actions - 1."""
 Situation = Annotated[int, Socket("situation", "index[situations]")]
 """The situation of the game, for a policy that tells situations apart: 0 to situations - 1."""
 Pad = Annotated[tuple[str, ...], Socket("pad")]

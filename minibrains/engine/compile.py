@@ -83,7 +83,7 @@ class _Compiler:
             step.index = index
         self._lay_slots()
         region = self._plan_region(steps)
-        self._find_due_every_tick(steps)
+        self._find_due_when_open(steps)
         latches: list[Latch] = []
         for node in self.graph.nodes.values():
             if node.register:
@@ -465,13 +465,13 @@ class _Compiler:
 
     # -- what is due anyway ------------------------------------------------------------------------
 
-    def _find_due_every_tick(self, steps: Iterable[Step]) -> None:
+    def _find_due_when_open(self, steps: Iterable[Step]) -> None:
         for step in steps:
             node = self.graph.nodes[step.node]
             if step.role in ("emit", "gate", "read"):
-                step.ready_every_tick = step.called_every_tick = True
+                step.inputs_guaranteed = step.due_when_open = True
             elif step.role == "arrive":
-                step.called_every_tick = True
+                step.due_when_open = True
             else:
                 self._find_readiness(step, node)
             for clock in step.clocks:
@@ -481,7 +481,7 @@ class _Compiler:
             marks: set[int] = set()
             for edge in edges:
                 target = self.main_steps[edge.target]
-                if not self.graph.nodes[edge.target].register and not target.called_every_tick:
+                if not self.graph.nodes[edge.target].register and not target.due_when_open:
                     marks.add(target.index)
             output.marks = sorted(marks)
 
@@ -489,24 +489,24 @@ class _Compiler:
         """Decide whether a tick or launch is due on every tick,
         and whether all of its arguments are there by then.
         """
-        step.called_every_tick = node.cls.clocked
+        step.due_when_open = node.cls.clocked
         complete = True
         linked: set[str] = set()
         for edge in self.in_edges[step.node]:
             linked.add(edge.input.name)
             if self._delivers_every_tick(edge, step):
-                step.called_every_tick = True
+                step.due_when_open = True
             elif edge.input.awaited:
                 complete = False
         for declared in node.cls.schema.inputs.values():
             if declared.awaited and not declared.many and declared.name not in linked:
                 complete = False
-        step.ready_every_tick = step.called_every_tick and complete
+        step.inputs_guaranteed = step.due_when_open and complete
 
     def _delivers_every_tick(self, edge: Edge, step: Step) -> bool:
         """Return whether the edge delivers on every tick on which `step` may run."""
         producer, output = self._producer(edge.source, edge.output.name)
-        if not producer.ready_every_tick or output.absent:
+        if not producer.inputs_guaranteed or output.absent:
             return False
         if not always_delivers(self.graph.nodes[edge.source].entry.on_error):
             return False

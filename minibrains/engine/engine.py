@@ -35,8 +35,9 @@ MakeHost = Callable[[NodeRuntime, "Engine"], Host]
 class Engine:
     """Ticks a plan. One engine has one set of nodes and plays one episode after another.
 
-    A tick has three phases. Emit: every register delivers its outputs. Step: the due nodes run, in
-    plan order. Latch: every register takes its inputs. On a terminal tick nothing is latched.
+    Nodes are called in three phases of a tick. Emit: every register delivers its outputs. Step: the
+    due nodes run, in plan order. Latch: every register takes its inputs. On a terminal tick nothing
+    is latched.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Engine:
         self.edits: deque[Edit] = deque()
         """Prepared edits that wait to be applied between two ticks."""
         self.times = LatencyHistogram()
+        """The durations of all ticks."""
         self.context = ExecutionContext(tape)
         self.execution = ExecutionState(plan)
         self.episode: tuple[int, int, int | None] = (0, 0, None)
@@ -112,7 +114,7 @@ class Engine:
             limit: Number of ticks after which the run will end the episode; None: no limit.
 
         Raises:
-            NodeFailed: A node that must answer has not.
+            NodeFailed: The `reset` of a node failed, and its `on_error` ends the run.
             GameError: The console began from a held-back state, and a node collects or trains.
         """
         self.tick = 0
@@ -126,10 +128,14 @@ class Engine:
         for runtime in registers_first(self.runtimes):
             if runtime.is_open and runtime.has_state:
                 try:
-                    runtime.reset(Episode(index, seed, runtime.name, limit, self.states))
+                    runtime.reset(self._episode_of(runtime.name))
                 except Exception as error:
                     self._unanswered(runtime, None, error)
         check_start(self.plan.graph, self.start)
+
+    def _episode_of(self, node: str) -> Episode:
+        index, seed, limit = self.episode
+        return Episode(index, seed, node, limit, self.states)
 
     def is_done(self, index: int, seed: int, limit: int | None = None) -> bool:
         """Return whether an episode need not be played: at least one node keeps what episodes
@@ -160,7 +166,7 @@ class Engine:
 
     def report(self) -> dict[str, Any]:
         """Return the nodes' results of the episode, merged; registers first,
-        so that a Score node has the last word.
+        so that a Score node overrides the others.
 
         Skips nodes that are thinking, nodes that hung on an earlier call and, in real time, nodes
         whose process is being started.
@@ -261,7 +267,11 @@ class Engine:
             execution.due,
         )
         steps, latches, terminals = execution.steps, execution.latches, self.plan.terminals
-        visits, step_seconds, count_tick = execution.visits, execution.step_seconds, self.times.add
+        visits, step_seconds, record_duration = (
+            execution.visits,
+            execution.step_seconds,
+            self.times.add,
+        )
         blocked_seconds = context.blocked_seconds
         ended = False
         for tick in range(self.tick, self.tick + ticks):
@@ -314,11 +324,11 @@ class Engine:
                 for slot in event_slots:
                     values[slot] = None
                 event_slots.clear()
-            # the time for which the game waited is not the tick's
+            # time in which the game waited for a node does not count towards the tick
             if context.blocked_seconds != blocked_seconds:
                 started += context.blocked_seconds - blocked_seconds
                 blocked_seconds = context.blocked_seconds
-            count_tick(before - started)
+            record_duration(before - started)
             self.tick = tick + 1
             self.ticks += 1
             if ended or self.stopping or edits:
@@ -455,7 +465,7 @@ class Engine:
     def prepare(self, plan: Plan, tape_value: Any, make_host: MakeHost) -> Edit:
         """Prepare a live edit to another plan. Everything slow happens here, while the game runs.
 
-        If it raises an error, which is one of those of opening a workflow, nothing has changed.
+        It raises what opening a workflow raises; the running plan is then unchanged.
 
         Args:
             plan: The new plan.
@@ -500,7 +510,7 @@ class Engine:
                 raise RunError(
                     "another edit came first, and this one was made for the graph before it"
                 )
-            edit.begin(self.episode, self.tick)
+            edit.begin(self._episode_of, self.tick)
         except RunError as error:
             edit.refuse(error)
         else:

@@ -52,7 +52,7 @@ class ExecutionState:
             self.owners.append(latch.node)
             self.roles.append("latch")
         self.visits = [0] * len(self.owners)
-        """Number of times that each step or latch was visited."""
+        """Number of times that the function of each step or latch was called."""
         self.skipped = [0] * len(self.owners)
         """Number of visits on which it had nothing to do: it was waiting, or its result was
         constant."""
@@ -81,7 +81,7 @@ class ExecutionState:
         self.template = bytearray(self.size)
         """The marks that every tick begins with: the steps that are due on all ticks."""
         for step in plan.steps:
-            self.template[step.index] = step.called_every_tick and not step.clocks
+            self.template[step.index] = step.due_when_open and not step.clocks
         self.due: list[int] = []
         """Marks to set when the next tick begins."""
         self.event_slots: list[int] = []
@@ -129,7 +129,7 @@ class ExecutionState:
         first: list[int] = []
         for step in self.plan.steps:
             is_fed = any(plan.sources for plan in step.inputs)
-            if not step.called_every_tick and not is_fed:
+            if not step.due_when_open and not is_fed:
                 first.append(self.mark(step))
         return first
 
@@ -277,7 +277,7 @@ class ExecutionState:
             return True
         # it was called whenever its clock opened, so that it was never marked
         old_step = old.plan.steps[old_index]
-        return old_step.called_every_tick and bool(old_step.clocks) and not step.called_every_tick
+        return old_step.due_when_open and bool(old_step.clocks) and not step.due_when_open
 
     def keys(self) -> list[Hashable]:
         """Return a key for each step and latch that means the same in another plan."""

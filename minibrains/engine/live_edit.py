@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,13 +19,15 @@ from minibrains.host import Episode
 
 @dataclass(eq=False)
 class Edit:
-    """One edit.
+    """A change from one plan to another, prepared while the first one runs.
 
-    Nodes are matched by id and type: they keep their state, and widgets are set in place.
+    Nodes are matched by id and type: they keep their state, and widgets are set in place. Those of
+    another type are replaced.
 
     A node whose brain changed, or that gets another executor, is replaced by a new node that
     inherits its state. So is one whose links changed, if its class has the option `named_links`. A
-    node with a changed widget that has `rebuild` is replaced by a new one without the state.
+    node with a changed widget that has `rebuild` is replaced by a new one without the state, and so
+    is a constant node that has changed, which is run at once.
 
     The calls, in this order: `diff` and the preparation of the new nodes while the game goes on;
     `begin` and `take_over`, or `refuse`, between two ticks; `close` while the game goes on again.
@@ -84,7 +86,7 @@ class Edit:
             if any(checked.cls.schema.widgets[key].rebuild for key in changed):
                 to_make.append(name)
             elif name in is_constant and (changed or name not in was_constant):
-                # the new node is run beside the game, while the old one may still be in use
+                # the new node runs while the game goes on, and the old one may still be in use
                 to_make.append(name)
             elif (
                 runtime.checked.brain_sha256 != checked.brain_sha256
@@ -138,15 +140,19 @@ class Edit:
             if runtime is not None and runtime.pending is not None and self._stays(runtime):
                 runtime.pending.load_state(call)
 
-    def begin(self, episode: tuple[int, int, int | None], tick: int) -> None:
+    def begin(self, make_episode: Callable[[str], Episode], tick: int) -> None:
         """Do everything that a node may refuse: start the episode in new nodes,
         set the widgets of those that stay.
+
+        Args:
+            make_episode: Returns the episode for a node, by id.
+            tick: The number of the next tick.
 
         Raises NodeFailed; the nodes that stay are then as they were.
         """
         for runtime in self._new_runtimes():
             if runtime.is_open:
-                self._begin_episode(runtime, episode, tick)
+                self._begin_episode(runtime, make_episode(runtime.name), tick)
         for name, widgets in self.changed_widgets.items():
             runtime = self.runtimes[name]
             if runtime.is_open:
@@ -165,7 +171,7 @@ class Edit:
         for runtime in self.runtimes.values():
             runtime.apply_limits()
 
-        # whose values are valid in the new plan, and who has to run again
+        # whose values are valid in the new plan, and which nodes must run again
         surviving = self.inheriting.copy()
         rerun: set[str] = set()
         for name, runtime in self.runtimes.items():
@@ -207,12 +213,9 @@ class Edit:
         """Return the runtimes of the nodes that are not in the old plan, registers first."""
         return [runtime for runtime in registers_first(self.runtimes) if not self._stays(runtime)]
 
-    def _begin_episode(
-        self, runtime: NodeRuntime, episode: tuple[int, int, int | None], tick: int
-    ) -> None:
-        index, seed, limit = episode
+    def _begin_episode(self, runtime: NodeRuntime, episode: Episode, tick: int) -> None:
         try:
-            runtime.reset(Episode(index, seed, runtime.name, limit))
+            runtime.reset(episode)
             if runtime.name in self.inheriting:
                 runtime.take_state(self.old_runtimes[runtime.name])
         except Exception as error:

@@ -42,7 +42,7 @@ class OutputPlan:
     absent: bool
     slots: dict[Use, int] = field(default_factory=dict)
     marks: list[int] = field(default_factory=list)
-    """The marks that a delivery sets."""
+    """The indices of the steps that a delivery makes due."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +86,10 @@ class Step:
     """Slots that must have been written once before the step can run."""
     clocks: frozenset[Clock] = frozenset()
     """Empty: every tick. More than one: whenever any of them is open; all of them are inherited."""
-    ready_every_tick: bool = False
+    inputs_guaranteed: bool = False
     """The step is called on each tick of its clocks, and all its inputs are sure to have been
     delivered by then."""
-    called_every_tick: bool = False
+    due_when_open: bool = False
     """The step is called on each tick of its clocks, but may still wait for the first delivery of
     an input."""
     constant: bool = False

@@ -5,7 +5,7 @@ A step function is made of several, each of which calls the next. From the outsi
 
 1. `_when_delivered`: does nothing until all awaited slots were written once; then it takes itself
    out of the table.
-2. `_when_marked`: with a clock, does nothing unless something was delivered since the clock opened
+2. `_when_marked`: with a clock, does nothing unless something was delivered since the step ran
    last.
 3. `make_step`: the generated function, which fetches the arguments from slots and stores the
    results.
@@ -95,9 +95,9 @@ class _StepBuilder:
             "launch",
         )
         run = self._make(self._call(step), step, returns_tuple)
-        if step.clocks and not step.called_every_tick:
+        if step.clocks and not step.due_when_open:
             run = self._when_marked(run, step.index)
-        if step.awaited and not step.ready_every_tick:
+        if step.awaited and not step.inputs_guaranteed:
             run = self._when_delivered(
                 run, step.index, step.index, step.awaited, self.execution.steps
             )
@@ -201,7 +201,7 @@ class _StepBuilder:
 
     def _region_step(self, step: Step, region: RegionSteps) -> StepFunction:
         run = region.step(step)
-        if step.clocks and not step.called_every_tick and region.reads_from_outside(step):
+        if step.clocks and not step.due_when_open and region.reads_from_outside(step):
             run = self._when_marked(run, step.index)
         if step.index == region.plan.steps[-1]:
             return region.ask_after(run)
@@ -444,8 +444,9 @@ class _StepBuilder:
                 why = f"is faster than the game, {rate:.2f} hz"
             fault = Fault(f'"every": "{hertz:g} hz" {why}', node, code="rate_not_available")
             raise WorkflowError([fault], self.graph.workflow.where)
-        share, whole = (Fraction(str(hertz)) / Fraction(str(rate))).as_integer_ratio()
-        return lambda: values[TICK_SLOT] * share % whole < share
+        # on `opened` of each `ticks` ticks, spread evenly: at 60 Hz, "24 hz" is open on 2 of 5
+        opened, ticks = (Fraction(str(hertz)) / Fraction(str(rate))).as_integer_ratio()
+        return lambda: values[TICK_SLOT] * opened % ticks < opened
 
 
 def _call(function: Callable[[], Any]) -> Any:

@@ -1,4 +1,4 @@
-"""The parts of a tick, for those who do not run it as a whole, as `Engine.advance` does."""
+"""The parts of a tick, for callers that stop within one; `Engine.advance` runs whole ticks."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from minibrains.errors import Fault, MinibrainsError, RunError, WorkflowError, a
 from minibrains.graph.check import Graph
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import Workflow
-from minibrains.hooks import NO_LIMIT, Budget, Hook, NodeProgress, Progress
+from minibrains.hooks import DEFAULT_BUDGET, Budget, Hook, NodeProgress, Progress
 from minibrains.host import map_here
 from minibrains.process.launchers import choose_launcher
 from minibrains.run.episode import EpisodeResult, episode_row, errors_since
@@ -374,7 +374,7 @@ class Run:
             finally:
                 now = perf_counter()
                 self.results.seconds += now - started
-            # at most double: quick ticks may have been catching up with a realtime clock
+            # at most double: quick ticks may just have been a realtime clock catching up
             fitting = int(ticks * budget.seconds / max(now - started, 1e-6))
             chunk = max(1, min(2 * ticks, fitting))
             self._tell_failures()
@@ -389,7 +389,7 @@ class Run:
 
     def _ask_hooks(self) -> Budget:
         """Call `between_ticks` of every hook; return how far the run may go until the next call."""
-        ticks, seconds = NO_LIMIT
+        ticks, seconds = DEFAULT_BUDGET
         for hook in self.hooks:
             budget = hook.between_ticks(self)
             if budget is not None:

@@ -123,9 +123,8 @@ class CooldownGate(
     brain: RecoveryBrain
     idle: Literal["repeat", "release"] = widget(
         default="repeat",
-        doc="repeat: send nothing, the sink keeps the last row. release: "
-        "send action 0 one tick later (only useful if actions "
-        "have one row)",
+        doc="repeat: send nothing, so the sink keeps the last row; release: on the next tick, send "
+        "action 0 (useful only if actions have one row)",
     )
 
     def open(self, host: Host) -> None:

@@ -78,8 +78,8 @@ class ActionTable(Brain):
         return frozenset(pressed)
 
     def attacks(self, buttons: Collection[str] = ()) -> tuple[int, ...]:
-        """Return the actions in which one of these buttons is pressed; without any, one that is no
-        direction.
+        """Return the actions that press one of these buttons; if none are given, any button other
+        than a direction.
 
         Raises MinibrainsError if the table has no such button.
         """
@@ -145,7 +145,7 @@ class EmulatorSink(Node, category="actions", clocked=True):
     """Turn an action into held buttons: run its sequence once,
     then hold the last row until the next action.
 
-    action:  a row of the table; one that arrives while a sequence runs is dropped
+    action:  the index of an action in the table; one that arrives while a sequence runs is dropped
     facing:  True: the player faces right; needed by a table that names FORWARD or BACK, whose
              meaning is fixed when an action begins, so that turning round does not break a motion
     pad:     the names of the buttons to hold now; the console knows its own button order

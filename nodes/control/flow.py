@@ -17,7 +17,8 @@ T = TypeVar("T")
 
 
 class Previous(Register, Generic[T], category="control"):
-    """Deliver on each tick the value of the tick before: the register that lets a link go back.
+    """Deliver the last value that arrived before this tick: a unit delay, which allows feedback
+    loops.
 
     value:  anything
     Out:    the last value that arrived before this tick, `initial` before the first

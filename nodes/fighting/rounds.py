@@ -40,11 +40,11 @@ class AttackShare(Node, category="fighting"):
     """Tell which share of the actions were attacks: how aggressive an agent is.
 
     action:  the action that is taken; it counts on the ticks on which it is delivered
-    An attack is an action of the table in which a button is pressed that is no direction. Its brain
-    is the action table that the sink uses.
+    An action that presses a button other than a direction counts as an attack, or one of `buttons`
+    if these are named. Its brain is the action table that the sink uses.
 
     The episode's results get `attack_share`, from 0 to 1, if there were actions.
-    Raises MinibrainsError if the table has no such button.
+    Raises MinibrainsError if the table lacks one of `buttons`.
     """
 
     brain: ActionTable

@@ -1,4 +1,4 @@
-"""Questions to a model, and its answers: to one at a time, or to several at once."""
+"""Ask a model one question, or several in a batch."""
 
 from __future__ import annotations
 

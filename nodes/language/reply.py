@@ -95,7 +95,7 @@ class ActionParser(Node, category="language", version=2, renamed_outputs={1: {"r
     text:    the model's answer, any text
     facing:  True, or no link: the player faces right; decides which basic action is nearest to
              forward or back
-    action:  a row of the table
+    action:  the index of an action in the table
     method:  how it was found, the first of these that yields one: "basic" the first number that is
              a basic action; "complex" the first number that is an action, as the basic one nearest
              to it; "keyword" the first word with a meaning; "fallback" the next basic action in
@@ -129,8 +129,8 @@ class ActionParser(Node, category="language", version=2, renamed_outputs={1: {"r
         if text is None:
             return _NO_REPLY
         how = facing is not False, self.basic_first
-        # a model that chooses answers with a plain number; with cold caches after it has run,
-        # searching would be slow
+        # a model that chooses replies with a bare number, which is looked up: right after it has
+        # run, caches are cold, and a search would be slow
         parsed = (
             self._plain[how].get(text)
             or self._numbered(text, *how)

@@ -140,7 +140,7 @@ class VLMStrategist(Strategist, category="language"):
 
 
 class LLMStrategist(Strategist, category="language"):
-    """Ask a language model that does not see a question, and deliver its answer.
+    """Ask a text-only language model a question, and deliver its answer.
 
     "choose" takes one pass through the model; "generate" takes one more for each token, always the
     most probable one. With `"on_error": "fallback"` a run goes on when it fails or exceeds its

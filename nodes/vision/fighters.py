@@ -1,5 +1,5 @@
-"""The places of one's own fighter and the other one in a picture: FighterMask,
-and what goes on from its masks.
+"""Find the own fighter and the opponent in a picture (FighterMask), and nodes that process the
+masks.
 """
 
 from __future__ import annotations
@@ -165,9 +165,7 @@ class FighterMask(Node, category="vision"):
         doc="mirror masks and picture while the other is to the left, "
         "so that the own fighter is always on the left",
     )
-    least: int = widget(
-        default=24, min=1, doc="pixels of a fighter below which it is not looked for"
-    )
+    least: int = widget(default=24, min=1, doc="fewest pixels for a fighter to count as visible")
     widest: int = widget(default=96, min=1, doc="columns of a fighter in the first picture")
 
     def open(self, host: Host) -> None:
@@ -394,9 +392,7 @@ class CenterMasks(Node, category="vision"):
     strip: int = widget(
         default=120, min=0, max=4096, doc="width of the other one's strip in pixels; 0: none"
     )
-    least: int = widget(
-        default=24, min=1, doc="pixels of a fighter below which it is not looked for"
-    )
+    least: int = widget(default=24, min=1, doc="fewest pixels for a fighter to count as visible")
 
     def reset(self, episode: Episode) -> None:
         self.own = self.other = 0

@@ -229,8 +229,8 @@ _NOT_ASKED = Recent(ABSENT)
 
 
 class RecentFrames(Node, category="vision"):
-    """Keep the last pictures, and deliver some of them when asked, for an agent that decides every
-    few frames: only those are processed further.
+    """Keep the last pictures, and deliver some of them when asked, so that an agent that decides
+    every few frames processes only those that it needs.
 
     frame:    uint8 [h, w, c], on every tick or less often; it is kept as it is
     now:      True: deliver on this tick

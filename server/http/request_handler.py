@@ -1,4 +1,4 @@
-"""One request of the server in a worker: a run is played, or a recorded run again."""
+"""One request of the server in a worker: it plays a run, or replays a recorded one."""
 
 from __future__ import annotations
 

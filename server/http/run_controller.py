@@ -1,8 +1,8 @@
 """Controls a run between its ticks: pauses it, steps it, and samples what pages watch.
 
-Two threads share this object: the one that ticks and the one that reports. The ticking thread
-stores the latest values in attributes, from which the other thread takes them; it waits only while
-the run is paused.
+Several threads share this object. The one that ticks stores the latest values in attributes, from
+which the one that reports takes them; it waits only while the run is paused. The one that listens,
+and those of slow commands, change what is watched, paused and edited.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class StatsSample:
 class RunController(Hook):
     """The controller of one run.
 
-    Each public attribute is assigned by one thread, always as a whole, and read by the other.
+    Each public attribute is assigned as a whole, so other threads may read it at any time.
     """
 
     def __init__(self, wake: threading.Event) -> None:

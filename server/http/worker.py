@@ -59,7 +59,9 @@ def worker_main(server: ParentProcess, config: WorkerConfig) -> None:
 
 
 class WorkerProcess:
-    """Listens on one thread, plays on the main one, reports on a third."""
+    """Listens on one thread, plays on the main one, reports on a third; each slow command, such as
+    an edit, has one of its own.
+    """
 
     def __init__(self, server: ParentProcess, config: WorkerConfig) -> None:
         self._server = server
@@ -261,7 +263,7 @@ class RunHandler(RequestHandler, Hook):
         return {"state": name, "game": saved.game.name, "file": str(file)}
 
     def _take_recent(self) -> dict[str, Any]:
-        """Pause the run, and return a tape of its last ticks, with the nodes that are no hook's."""
+        """Pause the run, and return a tape of its last ticks, without nodes that hooks added."""
         run = self._run
         if run is None or run.recorder is None or self._played is None:
             raise MinibrainsError("the run has not begun yet; it has no ticks to show again")

@@ -148,6 +148,16 @@ class CannotOpen(Told, Node):
         return 1
 
 
+class BeginsIn(Told, Node, clocked=True):
+    """Delivers how many states its episode may begin from."""
+
+    def reset(self, episode: Episode) -> None:
+        self.states = episode.states
+
+    def tick(self) -> Number:
+        return len(self.states)
+
+
 class CannotReset(Told, Node):
     def reset(self, episode: Episode) -> None:
         raise ValueError("no way to begin")
@@ -278,6 +288,14 @@ def test_a_widget_that_says_rebuild_makes_a_new_node(running: Any) -> None:
     assert run.seen() == [1, 2, 3, 101, 102]
     assert events[:3] == ["open counts", "open counts", "close counts"]
     assert run.engine.node_stats()["counts"].runs == 5, "counters carry over"
+
+
+def test_a_new_node_begins_in_the_states_that_the_episode_may_begin_from(running: Any) -> None:
+    run = running(counting())
+    run.engine.states = ("Level4.*",)
+    run.engine.advance(1)
+    run.change({**counting(), "begins": node("BeginsIn")})
+    assert run.engine.nodes["begins"].states == ("Level4.*",)
 
 
 @pytest.mark.parametrize("kind", ["Adds", "AddsInProcess"])

@@ -17,7 +17,7 @@ from minibrains.engine.compile import compile_graph
 from minibrains.errors import WorkflowError
 from minibrains.files import bundled_dir
 from minibrains.games import catalog as games
-from minibrains.hooks import NO_LIMIT
+from minibrains.hooks import DEFAULT_BUDGET
 from minibrains.tape.recording import recorded_workflow
 from nodes.consoles.catalog_console import CatalogConsole
 from nodes.consoles.retro import RetroEmulator
@@ -153,7 +153,7 @@ class Adds(Hook):
             with pytest.raises(WorkflowError) as error:
                 run.engine.prepare(compile_graph(graph), recorded_workflow(graph), run.make_host)
             self.refusal = str(error.value)
-        return NO_LIMIT
+        return DEFAULT_BUDGET
 
 
 def test_nothing_that_collects_is_added_to_a_game_that_began_in_such_a_state() -> None:

@@ -177,7 +177,7 @@ export class Session {
     }
   }
 
-  /** The last ticks of a run are shown that goes on afterwards. */
+  /** Whether the page shows the last ticks of a run that will continue. */
   get isInThePast(): boolean {
     return this.#waiting !== null && this.run?.rewinds === this.#waiting.id;
   }
