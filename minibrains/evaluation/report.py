@@ -324,7 +324,7 @@ def describe(result: Mapping[str, Any]) -> str:
         for section in sections:
             opponents.append((section["name"], section["players"][0]))
         lines.extend(table_lines(f"{players[0]['name']} against", opponents))
-    if len(players) > len(sections):
+    if "opponents" not in result or len(players) > len(sections):
         width = max(len(label(player)) for player in players)
         for section in sections:
             title = section.get("name", "")

@@ -92,7 +92,10 @@ def test_a_brain_with_the_same_contents_is_the_same_player(
     result = json.loads(done.stdout)
     (player,) = result["players"]
     assert player["roles"] == ["evaluated", "against: fighter=copy.safetensors"]
-    assert "these are the same nodes and brains, so the same games" in describe(result)
+    text = describe(result)
+    assert "these are the same nodes and brains, so the same games" in text
+    assert f"{player['name']} " in text.splitlines()[2], "a player that is alone has its row, too"
+    assert "95 % interval" in text.splitlines()[1]
 
 
 @pytest.mark.parametrize(
