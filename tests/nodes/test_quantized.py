@@ -78,6 +78,7 @@ def test_in_4_bits_it_answers_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     _check_memory(model, brain, "nf4")
 
 
+@pytest.mark.slow
 def test_rows_that_are_no_whole_blocks_are_refused_in_4_bits(tmp_path: Path) -> None:
     brain = _pack(tmp_path, "Qwen3")
     sentence = r"has 32 inputs, .* multiples of 64; .* \"int8\""
