@@ -180,15 +180,22 @@ def find_inside(name: str, folders: Iterable[Path]) -> Path | None:
     return None
 
 
+def checkout() -> Path | None:
+    """Return the folder of the repository, or None if Minibrains was installed from a wheel."""
+    folder = Path(__file__).resolve().parents[1]
+    if (folder / "pyproject.toml").exists():
+        return folder
+    return None
+
+
 def bundled_dir(folder: str) -> Path:
     """Return a shipped folder, `workflows`, `models` or `games`: the one of the checkout,
     else the copy in the wheel.
     """
-    package = Path(__file__).resolve().parent
-    checkout = package.parent / folder
-    if (package.parent / "pyproject.toml").exists():
-        return checkout
-    return package / "shipped" / folder
+    repository = checkout()
+    if repository is None:
+        return Path(__file__).resolve().parent / "shipped" / folder
+    return repository / folder
 
 
 def home() -> Path:

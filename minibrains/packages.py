@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 import sys
-from pathlib import Path
 from typing import Final
+
+from minibrains.files import checkout
 
 PACKAGES: Final = {
     "PIL": "pillow",
@@ -50,22 +51,15 @@ def install_extra_command(extra: str) -> str:
     """Return the command that installs the packages of an extra of pyproject.toml, for example
     `learn`, for the Python that runs, from any folder.
     """
-    checkout = _checkout()
-    if checkout is None:
+    repository = checkout()
+    if repository is None:
         return _pip_install(f"minibrains[{extra}]")
-    return _pip_install("--editable", f"{checkout}[{extra}]")
+    return _pip_install("--editable", f"{repository}[{extra}]")
 
 
 def _pip_install(*what: str) -> str:
     command = [sys.executable or "python", "-m", "pip", "install"]
-    checkout = _checkout()
-    if checkout is not None:
-        command += ["--constraint", str(checkout / "constraints.txt")]
+    repository = checkout()
+    if repository is not None:
+        command += ["--constraint", str(repository / "constraints.txt")]
     return shlex.join([*command, *what])
-
-
-def _checkout() -> Path | None:
-    folder = Path(__file__).resolve().parents[1]
-    if (folder / "constraints.txt").exists():
-        return folder
-    return None

@@ -246,8 +246,10 @@ class FighterMask(Node, category="vision"):
             looks = looks[::-1]
         self.looks = tuple(self.brain.looks[look] for look in looks)
 
-        may_be = wide & self._has[list(looks)].any(axis=0)
-        is_stage = may_be[found] & _is_away(columns, own_columns) & _is_away(columns, other_columns)
+        # of their colours, those that are too wide and also seen away from both are the stage's
+        are_theirs = self._has[list(looks)].any(axis=0)
+        is_away = _is_away(columns, own_columns) & _is_away(columns, other_columns)
+        is_stage = (wide & are_theirs)[found] & is_away
         self.stage = self._stage_colors(found[is_stage], rows[is_stage])
 
     def _stage_colors(self, found: np.ndarray, rows: np.ndarray) -> tuple[StageColor, ...]:

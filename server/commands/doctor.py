@@ -12,7 +12,7 @@ from minibrains.run.run import Run
 from nodes.doctor.examination import MOST_EPISODES, Examination, as_json
 from server.cli import DONE, STOPPED
 from server.commands.interrupt import stop_on_interrupt
-from server.commands.progress import PrintMessages, show_progress
+from server.commands.progress import PrintMessages, progress_hook
 from server.commands.workflow_arguments import read_registry, read_spec
 from server.terminal import printable, tell
 
@@ -32,7 +32,7 @@ def main(arguments: argparse.Namespace) -> int:
     examination = Examination(
         spec, arguments.node, registry, data=arguments.data or "", variable=arguments.variable
     )
-    hooks = [PrintMessages(), show_progress(), examination.watch]
+    hooks = [PrintMessages(), progress_hook(), examination.watch]
     run = Run(spec, hooks, registry=registry)
     with stop_on_interrupt(run), run:
         examination.play(run, all_episodes=arguments.episodes is not None)

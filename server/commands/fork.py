@@ -20,7 +20,7 @@ from minibrains.tape.recording import FILE, read_events
 from minibrains.tape.tape import Event
 from server.cli import DONE, STOPPED, explain
 from server.commands.interrupt import stop_on_interrupt
-from server.commands.progress import PrintMessages, show_progress
+from server.commands.progress import PrintMessages, progress_hook
 from server.commands.replay import ask_for_packs
 from server.commands.run_table import HEADING, outcome
 from server.commands.workflow_arguments import read_changes, read_registry
@@ -47,7 +47,7 @@ def main(arguments: argparse.Namespace) -> int:
     spec = replace(
         point.spec(), runs=arguments.runs, command=arguments.command, **read_changes(arguments)
     )
-    run = Run(spec, [PrintMessages(), show_progress(), difference], registry=registry, fork=point)
+    run = Run(spec, [PrintMessages(), progress_hook(), difference], registry=registry, fork=point)
     try:
         with stop_on_interrupt(run), run:
             for _ in run:

@@ -27,7 +27,7 @@ class PrintMessages(Hook):
         tell(text)
 
 
-def show_progress() -> Hook:
+def progress_hook() -> Hook:
     """Return what shows the progress: bars on a terminal, and a line a minute in a file or pipe."""
     if sys.stderr.isatty():
         return ProgressBar()
@@ -40,23 +40,25 @@ class ProgressLines(Hook):
     def before_open(self, run: Run) -> None:
         self._since = time.monotonic()
         self._told: dict[str, float] = {}
+        """What a line is about -> when the last one was printed."""
 
     def on_progress(self, run: Run, progress: Progress) -> None:
-        if self._is_due(""):
-            tell(f"episode {progress.episode + 1} of {run.settings.episodes}, {_speed(progress)}")
+        if self._is_due("episode"):
+            episodes = run.settings.episodes
+            tell(f"episode {progress.episode + 1} of {episodes}, {_speed_and_score(progress)}")
 
     def on_node_progress(self, run: Run, progress: NodeProgress) -> None:
-        if self._is_due(progress.node):
+        if self._is_due(f"node {progress.node}"):
             done = f"{progress.done:g}"
             if progress.total is not None:
                 done += f" of {progress.total:g}"
             tell(f"{progress.node}: {done}, {progress.text}")
 
-    def _is_due(self, what: str) -> bool:
+    def _is_due(self, about: str) -> bool:
         now = time.monotonic()
-        if now - self._told.get(what, self._since) < _LINE_AFTER:
+        if now - self._told.get(about, self._since) < _LINE_AFTER:
             return False
-        self._told[what] = now
+        self._told[about] = now
         return True
 
 
@@ -77,7 +79,7 @@ class ProgressBar(Hook):
 
     def on_progress(self, run: Run, progress: Progress) -> None:
         self._bar.set_description(f"episode {progress.episode + 1}/{self._episodes}", refresh=False)
-        self._bar.set_postfix_str(_speed(progress), refresh=False)
+        self._bar.set_postfix_str(_speed_and_score(progress), refresh=False)
         self._bar.n = progress.episode * self._ticks + progress.tick
         self._bar.refresh()
 
@@ -103,7 +105,7 @@ class ProgressBar(Hook):
             bar.close()
 
 
-def _speed(progress: Progress) -> str:
+def _speed_and_score(progress: Progress) -> str:
     speed = f"{progress.ticks_per_s:.0f} ticks/s"
     if progress.score is None:
         return speed

@@ -14,7 +14,7 @@ from minibrains.run.run import Run
 from minibrains.run.watch import WorkflowWatcher
 from server.cli import DONE, STOPPED, explain
 from server.commands.interrupt import stop_on_interrupt
-from server.commands.progress import PrintMessages, show_progress
+from server.commands.progress import PrintMessages, progress_hook
 from server.commands.run_table import describe
 from server.commands.workflow_arguments import read_registry, read_spec
 from server.terminal import printable
@@ -24,7 +24,7 @@ def main(arguments: argparse.Namespace) -> int:
     """Play a workflow and print the summary. Returns the exit status."""
     registry = read_registry(arguments)
     spec = read_spec(arguments)
-    hooks: list[Hook] = [PrintMessages(), show_progress()]
+    hooks: list[Hook] = [PrintMessages(), progress_hook()]
     if arguments.video:
         hooks.append(Film(Path(arguments.video)))
     if arguments.live:

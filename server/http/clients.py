@@ -153,7 +153,7 @@ class Clients:
                 client.wake.set()
             return
         if what == "message":
-            self.broadcast("said", data)
+            self.broadcast("said", data)  # the protocol keeps the older name
         elif what == "started":
             self._send_to_owner(run, "execution_start", stamped)
             self._send_to_owner(run, "execution_cached", {**stamped, "nodes": []})
