@@ -307,32 +307,39 @@ def test_turned_pictures_have_the_own_fighter_on_the_left() -> None:
         assert own.mean() < other.mean()
 
 
+def _in_red_leaves(picture: np.ndarray, belly: int, camera: int) -> np.ndarray:
+    """The picture with floor and leaves as red as the fighter, who has a green belly there."""
+    picture[55:, :] = RED
+    picture[0:12:3, camera::2] = RED
+    picture[36:46, belly : belly + 10] = GREEN
+    return picture
+
+
 def test_a_colour_of_the_stage_is_not_followed_in_the_rows_of_the_stage() -> None:
-    """Floor and leaves are as red as a part of the fighter."""
     share = np.array([[1, 0.9, 0, 0], [0, 0, 1, 1]], np.float32)
     brain = FighterColors(looks=("red", "blue"), colors=COLORS, share=share)
-    pictures = [_picture(red=10, blue=90), _picture(red=50, blue=20)]
-    for picture, leaves in zip(pictures, (0, 1), strict=True):
-        picture[55:, :] = RED
-        picture[0:12:3, leaves::2] = RED
-    pictures[0][36:46, 10:20] = GREEN
-    pictures[1][36:46, 50:60] = GREEN
-    for picture, view in zip(pictures, _views(*pictures, brain=brain), strict=True):
-        body = np.isin(pack_colors(picture), pack_colors(np.array([RED, GREEN], np.uint8)))
-        body[:15] = body[51:] = False
+    first = _in_red_leaves(_picture(red=10, blue=90), belly=10, camera=0)
+    second = _in_red_leaves(_picture(red=50, blue=20), belly=50, camera=1)
+
+    views = _views(first, second, brain=brain)
+
+    for view, left in zip(views, (10, 50), strict=True):
+        body = np.zeros((60, 120), bool)
+        body[30:50, left : left + 10] = True
         assert np.array_equal(view.masks[:, :, 0] > 0, body)
-        assert body.sum() == 200
-    assert view.facing is False
+    assert [view.facing for view in views] == [True, False]
 
 
 def test_an_older_snapshot_has_colours_of_the_stage_in_all_rows() -> None:
     picture = _picture(red=10, green=90)
+    red = int(pack_colors(np.array([RED], np.uint8))[0])
     node = FighterMask(brain=BRAIN)
+
     with opened(node):
         play(node, {"frame": picture})
-        red = int(pack_colors(np.array([RED], np.uint8))[0])
         node.load_state({**node.state(), "stage": (red,)})
         masks = node.tick(picture).masks
+
     assert not masks[..., 0].any()
     assert masks[..., 1].sum() == 255 * 200
 
