@@ -7,11 +7,15 @@ import pickle
 import threading
 from contextlib import suppress
 from queue import SimpleQueue
+from typing import Final
 
 from minibrains.errors import MinibrainsError, RunError
 from minibrains.packages import install_extra_command
 from minibrains.process.pool import Events
 from minibrains.process.worker import Worker
+
+_ATTEMPTS: Final = 4
+"""Processes that the head of a cluster is asked for, until one of them lives."""
 
 
 class RayLauncher:
@@ -45,12 +49,7 @@ class RayLauncher:
         if address == "local":
             options |= {"include_dashboard": False, "num_cpus": count}
         try:
-            try:
-                ray.init(**options)
-            except ConnectionAbortedError:
-                # the head starts a process for each client, which now and then dies as it starts:
-                # ask for another one
-                ray.init(**options)
+            _connect(options)
         except Exception as error:
             reason = _first_sentence(error)
             raise MinibrainsError(
@@ -81,6 +80,21 @@ class RayLauncher:
         import ray
 
         ray.shutdown()
+
+
+def _connect(options: dict[str, object]) -> None:
+    """Call `ray.init`, again if the process dies that the head starts for each client:
+    threads of gRPC abort it now and then (ray-project/ray, issue 63202).
+    """
+    import ray
+
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            ray.init(**options)
+        except ConnectionAbortedError:
+            continue
+        return
+    ray.init(**options)
 
 
 def _first_sentence(error: Exception) -> str:

@@ -36,6 +36,7 @@ sys.meta_path[sys.meta_path.index(PathFinder)] = Without
 MODEL = ("run", "sf2_ram_text", "--ticks", "40")
 MODEL_IN_PROCESS = ("run", "sf2_realtime", "--ticks", "40")
 GAME = ("run", "duel_random", "--ticks", "10")
+EVALUATION = ("evaluate", "duel_random", "--states", "Level4.*", "--episodes", "1")
 
 
 @pytest.fixture
@@ -59,7 +60,7 @@ def without(minibrains_process: Command, tmp_path: Path) -> Any:
         ("numpy", GAME),
         ("numpy", ("serve", "--port", "0")),
         ("aiohttp", ("serve", "--port", "0")),
-        ("tqdm", GAME),
+        ("tqdm", EVALUATION),
         ("msgpack", GAME),
         ("stable_retro", GAME),
         ("stable_retro", ("check", "airstriker")),

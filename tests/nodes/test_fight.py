@@ -424,17 +424,17 @@ def test_the_scripted_workflow_plays_and_decides_by_the_clock(
         "ready": "gate.ready",
     }
     for name, link in links.items():
-        workflow["nodes"][name] = {"type": "Log@1", "in": {"value": link}}
+        workflow["nodes"][f"{name}_log"] = {"type": "Log@1", "in": {"value": link}}
     workflow["nodes"]["clock"]["set"]["ticks"] = beat
     (tmp_path / "logged.json").write_text(json.dumps(workflow))
     result = summary("logged.json", "--episodes", 2)
     first, second = result["episodes"]
     assert (first["ended"], second["ended"]) == ("done", "done")
-    asked = _logged(tmp_path, "asked")
-    chosen = _logged(tmp_path, "chosen")
-    taken = _logged(tmp_path, "taken")
-    sent = _logged(tmp_path, "sent")
-    ready = _logged(tmp_path, "ready")
+    asked = _logged(tmp_path, "asked_log")
+    chosen = _logged(tmp_path, "chosen_log")
+    taken = _logged(tmp_path, "taken_log")
+    sent = _logged(tmp_path, "sent_log")
+    ready = _logged(tmp_path, "ready_log")
 
     places = list(chosen)
     assert places == [moment for moment, flag in asked.items() if flag]
