@@ -9,7 +9,7 @@ from pathlib import Path, PurePath, PurePosixPath
 from typing import Final
 
 from minibrains.brain_file import hash_file
-from minibrains.errors import BrainError, Fault, MinibrainsError, WorkflowError, suggest
+from minibrains.errors import BrainError, Fault, MinibrainsError, WorkflowError, closest, suggest
 from minibrains.files import bundled_dir, find_inside
 from minibrains.graph.check import FindBrain
 from minibrains.graph.registry import Registry
@@ -80,17 +80,9 @@ def brain_finder(
             )
         path = path or find_moved_brain(pin.file)
         if path is None:
-            known = _shipped_brains()
-            if workflow is not None:
-                beside = [file.name for file in workflow.parent.glob("*.safetensors")]
-                known = beside + known
             looked = ", ".join(map(str, folders))
-            raise BrainError(
-                (
-                    f"there is no brain {pin.file!r} within {looked}. "
-                    f"{suggest(pin.file, known) or ''}"
-                ).rstrip(" ")
-            )
+            hint = _suggest_brain(pin.file, folders) or ""
+            raise BrainError(f"there is no brain {pin.file!r} within {looked}. {hint}".rstrip(" "))
         return path
 
     return find
@@ -151,9 +143,20 @@ def find_imported_brain(name: str, sha256: str, own: Path) -> Path | None:
     return None
 
 
-def _shipped_brains() -> list[str]:
-    models = bundled_dir("models")
-    return [str(file.relative_to(models)) for file in models.glob("**/*.safetensors")]
+def _suggest_brain(name: str, folders: Iterable[Path]) -> str | None:
+    """Return a hint with the name of the brain that was probably meant, or None.
+
+    Brains lie in a folder, or in a folder of their kind within it.
+    """
+    known = []
+    for folder in folders:
+        for file in [*folder.glob("*.safetensors"), *folder.glob("*/*.safetensors")]:
+            known.append(file.relative_to(folder).with_suffix("").as_posix())
+    # the suffix is the same in all names, and would make them look alike
+    meant = closest(name.removesuffix(".safetensors"), known)
+    if meant is None:
+        return None
+    return f"Did you mean '{meant}.safetensors'?"
 
 
 def find_brain_file(name: str, workflow: Path | None, models: Path | None = None) -> Path:

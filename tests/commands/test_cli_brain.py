@@ -157,3 +157,10 @@ def test_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     out, err = capsys.readouterr()
     assert out == ""
     assert "Did you mean 'recovery/airstriker.safetensors'?" in err
+
+
+def test_no_brain_is_suggested_for_a_name_like_none_of_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["check", "sf2", "--brain", "strategist=nothing.safetensors"]) == 2
+    assert "Did you mean" not in capsys.readouterr().err
