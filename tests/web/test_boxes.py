@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from tests.support.contrast import least_contrast
 from tests.support.editor_page import EditorPage
 
 EYES = ("grey", "small", "stack")
@@ -48,6 +49,8 @@ def test_a_box_is_made_opened_and_unpacked(page: EditorPage, screenshots: Path |
         "eyes/:out",
     }
     for theme in page.in_each_theme():
+        assert least_contrast(page.page, "[aria-label='Boxes']") >= 4.5
+        assert least_contrast(page.page, "#inspector") >= 4.5
         page.screenshot(screenshots, f"editor-box-{theme}-1280x800")
     page.press("Escape")
     page.until("editor.path === '' && editor.selection.join() === 'eyes'")
