@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
+from minibrains import RunSpec
 from tests.support.contrast import least_contrast
 from tests.support.editor_page import EditorPage
 
@@ -178,3 +180,23 @@ def test_a_box_is_saved_as_a_part_inserted_and_updated(page: EditorPage) -> None
     page.ask("editor.setPart('eyes', 'other', 1)")
     save("sight")
     expect(page.message).to_contain_text("There is a part sight already")
+
+
+def test_what_a_command_changed_in_one_of_two_boxes_is_inside_of_that_one(page: EditorPage) -> None:
+    page.start_with("airstriker_pixels")
+    make_box(page, EYES, "Eyes")
+    page.until("editor.isChecked")
+    boxed = page.workflow
+    boxed["nodes"]["others"] = boxed["nodes"]["eyes"]
+    changed = RunSpec(boxed, widgets={"others/small.width": 42}).load_workflow()
+    assert "others/small" in changed.raw["nodes"]
+
+    page.drop("changed.json", json.dumps(changed.to_json()).encode(), page.at(20, 20))
+    page.page.get_by_role("button", name="Discard").click()
+    page.until("'others' in editor.workflow.nodes && editor.isChecked")
+    assert set(page.workflow["nodes"]) == set(boxed["nodes"])
+    page.open_box("others")
+    assert page.workflow["nodes"]["others/small"]["set"]["width"] == 42
+    page.press("Escape")
+    page.open_box("eyes")
+    assert page.workflow["nodes"]["eyes/small"]["set"]["width"] != 42

@@ -1,6 +1,7 @@
 /** The open workflow: its history, its file, and its draft in the browser's storage. */
 
 import { History } from "../model/history";
+import { withoutReplacedNodes } from "../model/replaced_nodes";
 import { EMPTY, parseWorkflow, type Workflow } from "../model/workflow";
 
 const STORE_DELAY_MS = 300;
@@ -115,11 +116,12 @@ export class OpenDocument {
 
   /** Open another workflow, with a history of its own. */
   load(
-    workflow: Workflow,
+    opened: Workflow,
     file: string | null,
     sha256: string | null,
     isSaved = file !== null,
   ): void {
+    const workflow = withoutReplacedNodes(opened);
     this.#history = new History(workflow);
     this.#loadCount++;
     this.#file = file;

@@ -226,10 +226,7 @@ export class Editor {
 
   /** Return the number of boxes of a subgraph in the whole workflow, counting those inside of others once. */
   boxesOf(name: string): number {
-    const { nodes, defs } = this.document.workflow;
-    const scopes = [nodes, ...Object.values(defs ?? {}).map((subgraph) => subgraph.nodes)];
-    const all = scopes.flatMap((scope) => Object.values(scope));
-    return all.filter(({ type }) => subgraphs.subgraphName(type) === name).length;
+    return subgraphs.boxesOf(this.document.workflow, name);
   }
 
   isBox(id: string | undefined): boolean {

@@ -12,6 +12,7 @@ import { countFrames, Screens } from "../live/screens";
 import { Seeking } from "../live/seeking";
 import { wireValues } from "../live/wire_values";
 import { isObject, type JsonObject, same } from "../model/json";
+import { withoutReplacedNodes } from "../model/replaced_nodes";
 import type { Asking } from "../model/samples";
 import { flatNodes, shownOutputs } from "../model/subgraphs";
 import type { Sweep } from "../model/sweep";
@@ -30,8 +31,12 @@ const MAX_IN_FULL = 10;
 const BESIDE = "beside another";
 
 /** Return whether two workflows have the same nodes, also inside of boxes. */
-const isSameGraph = (a: Pick<Workflow, "nodes" | "defs"> | JsonObject, b: Workflow): boolean =>
+const isSameGraph = (a: Workflow, b: Workflow): boolean =>
   same(a.nodes, b.nodes) && same(a.defs ?? {}, b.defs ?? {});
+
+/** Return whether a run, whose workflow this is, plays the graph that is shown. */
+const isPlayed = (played: JsonObject, shown: Workflow): boolean =>
+  isSameGraph(withoutReplacedNodes(played as unknown as Workflow), shown);
 
 type Topic =
   | "run"
@@ -349,7 +354,7 @@ export class Session {
     if (isObject(data.result))
       this.run = applyEvent(this.run, "result", { summary: data.result, prompt_id: id });
     const { workflow } = this.editor.document;
-    if (isObject(data.workflow) && isSameGraph(data.workflow, workflow) && !this.#playedGraph) {
+    if (isObject(data.workflow) && isPlayed(data.workflow, workflow) && !this.#playedGraph) {
       this.#playedGraph = workflow; // it plays what is on the page
       this.#playedBreakpoints = isObject(data.workflow.breakpoints)
         ? data.workflow.breakpoints

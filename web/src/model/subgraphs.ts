@@ -81,6 +81,13 @@ export function subgraphAt(whole: Workflow, path: string): string | null {
   return subgraphOf(whole, entry) && entry ? subgraphName(entry.type) : null;
 }
 
+/** Return the number of boxes of a subgraph in a workflow, counting those inside of others once. */
+export function boxesOf({ nodes, defs }: Workflow, name: string): number {
+  const scopes = [nodes, ...Object.values(defs ?? {}).map((subgraph) => subgraph.nodes)];
+  const all = scopes.flatMap((scope) => Object.values(scope));
+  return all.filter(({ type }) => subgraphName(type) === name).length;
+}
+
 /** Return all nodes of a workflow by their paths, with those inside of boxes, but without the boxes. */
 export function flatNodes(workflow: Workflow): ReadonlyMap<string, NodeEntry> {
   const found = new Map<string, NodeEntry>();
@@ -481,12 +488,12 @@ export function unpackBox(
     if (target)
       inner[end.node] = { ...target, set: { ...(target.set ?? {}), [end.socket]: value } };
   }
-  const given = (entry as { brains?: Json }).brains;
+  const given = entry.brains;
   for (const [brain, file] of Object.entries(isObject(given) ? given : {})) {
     const [node, inBox] = (own(subgraph.brains, brain) ?? "").split(".");
     const target = inner[node!];
     if (!target) continue;
-    const brains = (target as { brains?: Json }).brains;
+    const { brains } = target;
     const changed = inBox
       ? { brains: { ...(isObject(brains) ? brains : {}), [inBox]: file } }
       : { brain: file };

@@ -13,6 +13,8 @@ export interface NodeEntry {
   readonly set?: JsonObject;
   readonly in?: { readonly [socket: string]: string | readonly string[] };
   readonly brain?: string | { readonly file: string; readonly sha256?: string } | null;
+  /** The brains of a box, by name. */
+  readonly brains?: JsonObject;
   readonly every?: number | string;
   readonly when?: string | null;
   readonly background?: "thread" | "process" | null;
