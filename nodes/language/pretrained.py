@@ -156,7 +156,7 @@ def load_pretrained(ref: BrainRef, placement: Placement | None = None) -> Pretra
     frame = None
     if not is_ours:
         frame = _tried(path, brain.files, header.tensors)
-    _be_quiet()
+    silence_transformers()
     with _in_a_sentence(path), _folder(brain.files) as folder:
         _link(path, folder / WEIGHTS)
         model, faults = _load_model(folder, family, placement)
@@ -196,7 +196,7 @@ def empty_model(brain: VLMBrain) -> Any:
     Raises BrainError if transformers cannot make it.
     """
     family = FAMILIES[brain.model_type]
-    _be_quiet()
+    silence_transformers()
     with _in_a_sentence(), _folder(brain.files) as folder:
         return _empty_model(folder, family)
 
@@ -235,7 +235,7 @@ def try_files(files: Mapping[str, str], tensors: Mapping[str, TensorInfo]) -> Fr
     """
     family = check_files("the model", files, tensors)
     file_size = sum(info.end - info.start for info in tensors.values())
-    _be_quiet()
+    silence_transformers()
     with _in_a_sentence(), _folder(files) as folder:
         # its parts
         _check_numbers(folder, family, file_size)
@@ -340,13 +340,14 @@ def _in_a_sentence(path: Path | None = None) -> Iterator[None]:
 # -- with transformers -----------------------------------------------------------------------------
 
 
-def _be_quiet() -> None:
-    """Silence transformers: errors are reported in a sentence by the caller."""
+def silence_transformers() -> None:
+    """Silence transformers and what it imports: errors are reported in a sentence by the caller."""
     import transformers
 
     transformers.utils.logging.disable_progress_bar()
     transformers.utils.logging.set_verbosity_error()
-    # for each layer, it would say that it computes in another type than that of the inputs
+    # it would say what it lacks when it is imported, and for each layer that it computes in another
+    # type than that of the inputs
     logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
 
 

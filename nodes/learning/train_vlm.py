@@ -25,7 +25,12 @@ from minibrains.torch_node import Device, compute_on_one_thread, find_device
 from nodes.language.asking import Pretrained
 from nodes.language.lora import LoraAdapter
 from nodes.language.model_files import FAMILIES
-from nodes.language.pretrained import VLMBrain, load_pretrained, weights_of
+from nodes.language.pretrained import (
+    VLMBrain,
+    load_pretrained,
+    silence_transformers,
+    weights_of,
+)
 from nodes.learning import curves
 from nodes.learning.checkpoint import check_same, resume, settings_of, writing
 from nodes.learning.data_set import DataSet
@@ -135,6 +140,7 @@ class VLMTraining(Imitation, abstract=True):
     def open(self, host: Host) -> None:
         load_arrow()  # what may be missing is better missed now than after an hour
         curves.load_pyplot()
+        silence_transformers()
         import minibrains.training.answers  # noqa: F401  # takes a while
 
         if self.brain.ref is None:
