@@ -101,6 +101,7 @@ TRAINED: Mapping[str, str] = {
     "vlm/sf2.safetensors": "docs/sf2.md",
     "lora_adapter/sf2-aggressive.safetensors": "docs/sf2.md",
     "lora_adapter/sf2-defensive.safetensors": "docs/sf2.md",
+    "lora_adapter/sf2-kicks.safetensors": "docs/sf2.md",
 }
 """File in models/ -> the page that says how it was trained."""
 
