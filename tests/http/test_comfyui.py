@@ -178,8 +178,8 @@ def test_graphs_for_comfyui_itself_are_named(server: Server) -> None:
 
 
 def test_a_failed_job_says_why_and_has_the_graph_that_the_client_sent(server: Server) -> None:
-    troubled = {"class_type": "service_nodes.Troubled", "inputs": {"does": "raise"}}
-    troubled["inputs"]["count"] = ["1", 1]
+    inputs = {"does": "raise", "count": ["1", 1]}
+    troubled = {"class_type": "service_nodes.Troubled", "inputs": inputs}
     extra_data = {**played(30, "fast"), "extra_pnginfo": {"workflow": {"nodes": []}}}
 
     async def talk(client: Talk) -> None:
