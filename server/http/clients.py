@@ -231,6 +231,14 @@ class Clients:
         self._watch(client, {"prompt_id": run.prompt_id, "previews": tuple(run.workflow.nodes)})
         client.executing = None
 
+    def _watch_again(self, client: Client) -> None:
+        """Let ComfyUI's front end go on watching the run that it requested before it was loaded
+        again. It says its features first, which our own page never does.
+        """
+        for run in self._known():
+            if run.client_id == client.sid and run.begun.is_set() and not run.over:
+                self._watch_for_stock(run)
+
     def _watching(self, run: ServerRun) -> list[Client]:
         return [client for client in self._clients.values() if client.prompt_id == run.prompt_id]
 
@@ -329,6 +337,7 @@ class Clients:
             elif type_ == "feature_flags":
                 client.takes_metadata = data.get("supports_preview_metadata") is True
                 client.queue("feature_flags", {"supports_preview_metadata": True})
+                self._watch_again(client)
         except (ValueError, KeyError, TypeError, AttributeError):
             return
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from aiohttp import web
@@ -67,12 +67,14 @@ class Jobs:
         prompt_id = request.match_info["id"]
         run = self._runs.known.get(prompt_id)
         if run is not None and not run.over:
-            return web.json_response({**_living(run), "outputs": {}, "workflow": dict(run.data)})
+            job = {**_living(run), "outputs": {}}
+            return web.json_response({**job, "workflow": _prompt(run.data, run.extra)})
         if prompt_id not in self._history:
             raise RequestError(404, "not_found", f"there is no run {prompt_id[:200]!r}")
         item = await asyncio.to_thread(self._history.item, prompt_id)
         job = {**_finished(prompt_id, item), "outputs": item["outputs"]}
-        return web.json_response({**job, "workflow": item["prompt"][2]})
+        _, _, workflow, extra, _ = item["prompt"]
+        return web.json_response({**job, "workflow": _prompt(workflow, extra)})
 
     async def cancel(self, request: web.Request) -> web.Response:
         """Answer POST /jobs/{id}/cancel: take a run from the queue, or end it."""
@@ -102,8 +104,21 @@ def _finished(prompt_id: str, item: dict[str, Any]) -> dict[str, Any]:
         job["preview_output"] = pictures[0]
     if item["state"] == "failed":
         error = (item["result"] or {}).get("error") or {}
-        job["execution_error"] = {"exception_message": error.get("message", "")}
+        # ComfyUI's front end refuses the whole list if an error lacks one of these; of its node and
+        # traceback, a finished run has kept only what the message says
+        job["execution_error"] = {
+            "node_id": "",
+            "node_type": "",
+            "exception_message": error.get("message", ""),
+            "exception_type": "",
+            "traceback": [],
+        }
     return job
+
+
+def _prompt(workflow: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a job plays. ComfyUI's front end opens the graph that it sent in `extra_data`."""
+    return {"prompt": dict(workflow), "extra_data": dict(extra)}
 
 
 def _job(prompt_id: str, status: str, priority: float, created: int | None) -> dict[str, Any]:

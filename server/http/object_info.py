@@ -22,7 +22,7 @@ from server.http.brain_files import BrainFiles
 _TYPES: Final = {int: "INT", float: "FLOAT", bool: "BOOLEAN", str: "STRING"}
 _NO_BRAIN: Final = ""
 """The choice that stands for no brain, of a node that may have none."""
-_WHEN: Final = ("BOOLEAN", {"forceInput": True, "tooltip": "run only on ticks on which it is true"})
+_WHEN: Final = ("FLAG", {"tooltip": "run only on ticks on which it is true"})
 _EVERY: Final = ("INT", {"default": 1, "min": 1, "tooltip": "run on one tick in this many"})
 
 
@@ -100,7 +100,7 @@ def _node_info(
 
 
 def _socket_type(kind: SocketTypes) -> str:
-    names = [option.name.upper() for option in kind.options]
+    names = dict.fromkeys(option.name.upper() for option in kind.options)
     return ",".join(names) or "*"
 
 
@@ -130,7 +130,6 @@ def _widget(widget: Widget, games: Sequence[str]) -> list[Any]:
 
     if not isinstance(default, str):
         options["default"] = json.dumps(default)
-    options["multiline"] = True
     options["tooltip"] = f"{widget.doc} (as JSON: {widget.describe()})".strip()
     return ["STRING", options]
 

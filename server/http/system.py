@@ -19,7 +19,9 @@ _EMPTY: Final[dict[str, Any]] = {
     "/embeddings": [],
     "/i18n": {},
     "/settings": {},
+    "/workflow_templates": {},
     "/global_subgraphs": {},
+    "/experiment/models": [],
     "/users": {"storage": "server", "migrated": True},
 }
 """Routes of ComfyUI -> the answer of a server that has none of these things."""

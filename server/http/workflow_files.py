@@ -45,7 +45,6 @@ class WorkflowFiles:
         yield web.post("/userdata/{file}", self.save)
         yield web.delete("/userdata/{file}", self.delete)
         yield web.post("/userdata/{file}/move/{to}", self.move)
-        yield web.get("/workflow_templates", self.template_names)
         yield web.get("/templates", self.templates)
         yield web.get("/templates/{name}", self.template)
 
@@ -116,10 +115,6 @@ class WorkflowFiles:
             await asyncio.to_thread(self._rename, path, to)
         self._changed("workflows")
         return await self._saved(request, to)
-
-    async def template_names(self, request: web.Request) -> web.Response:
-        """Answer GET /workflow_templates: the names of the shipped workflows, in ComfyUI's form."""
-        return web.json_response({"minibrains": [file.stem for file in _templates()]})
 
     async def templates(self, request: web.Request) -> web.Response:
         """Answer GET /templates: descriptions of the shipped workflows."""

@@ -75,7 +75,23 @@ def test_object_info_has_the_choices_that_a_graph_needs(server: Server) -> None:
         assert emulator["output_node"]
         assert info["PolicyHead"]["input"]["required"]["brain"][0]
         type_, options = info["AntiRepeat"]["input"]["optional"]["alternatives"]
-        assert (type_, options["default"], options["multiline"]) == ("STRING", "[0, 1]", True)
+        assert (type_, options["default"]) == ("STRING", "[0, 1]")
+        # a client links only what has a type in common
+        assert info["Score"]["input"]["optional"]["when"][0] in info["EmulatorSink"]["output"]
+
+    server.talk(talk)
+
+
+def test_comfyuis_front_end_can_start(server: Server) -> None:
+    nothing = (
+        "extensions", "embeddings", "i18n", "settings", "workflow_templates", "global_subgraphs",
+        "experiment/models",
+    )  # fmt: skip
+
+    async def talk(client: Talk) -> None:
+        for path in nothing:
+            assert not await client.get(f"/api/{path}")
+        assert await client.get("/api/users") == {"storage": "server", "migrated": True}
 
     server.talk(talk)
 
@@ -157,6 +173,66 @@ def test_graphs_for_comfyui_itself_are_named(server: Server) -> None:
         assert "ComfyUI's editor" in refused["error"]["details"]
         checked = await client.post("/check", {"workflow": prompt()})
         assert "ComfyUI's API format" in checked["faults"][0]["found"]
+
+    server.talk(talk)
+
+
+def test_a_failed_job_says_why_and_has_the_graph_that_the_client_sent(server: Server) -> None:
+    inputs = {"does": "raise", "count": ["1", 1]}
+    troubled = {"class_type": "service_nodes.Troubled", "inputs": inputs}
+    extra_data = {**played(30, "fast"), "extra_pnginfo": {"workflow": {"nodes": []}}}
+
+    async def talk(client: Talk) -> None:
+        async with client.page() as page:
+            prompt_id = await client.run({**prompt(), "4": troubled}, extra_data=extra_data)
+            await client.outcome(page, prompt_id)
+        job = await client.get(f"/jobs/{prompt_id}")
+        assert job["workflow"]["extra_data"] == extra_data
+        error = job["execution_error"]
+        assert "as I was told" in error["exception_message"]
+        assert error.keys() > {"node_id", "node_type", "exception_type", "traceback"}
+
+    server.talk(talk)
+
+
+def test_a_script_gets_the_pictures_of_a_node_live_and_afterwards(server: Server) -> None:
+    """As ComfyUI's script examples do it."""
+
+    async def talk(client: Talk) -> None:
+        request = {"prompt": prompt(), "client_id": "script", "extra_data": played(600)}
+        node: str | None = ""
+        pictures: list[bytes] = []
+        async with client.page("script") as page:
+            prompt_id = (await client.post("/api/prompt", request))["prompt_id"]
+            while node is not None:
+                found = await page.next()
+                if isinstance(found, Picture):
+                    if node == "3":
+                        pictures.append(found.body)
+                elif found[0] == "executing":
+                    node = found[1]["node"]
+        assert pictures
+        outputs = (await client.get(f"/history/{prompt_id}"))[prompt_id]["outputs"]
+        (kept,) = outputs["3"]["images"]
+        for data in (*pictures, await client.get("/view", params=kept)):
+            assert Image.open(io.BytesIO(data)).size == (32, 24)
+
+    server.talk(talk)
+
+
+def test_a_client_that_is_loaded_again_goes_on_watching_its_run(server: Server) -> None:
+    async def talk(client: Talk) -> None:
+        async with client.page("tab") as page:
+            prompt_id = await client.run(prompt(), client_id="tab", extra_data=played(10_000_000))
+            await page.until("execution_start")
+        async with client.page("tab") as page:
+            await page.socket.send_json({"type": "feature_flags", "data": {}})
+            progress = await page.until("progress_state")
+            assert progress["prompt_id"] == prompt_id
+            while not page.pictures:
+                await page.next()
+            await client.post("/interrupt", {"prompt_id": prompt_id})
+            await page.until("executing", lambda data: data["node"] is None)
 
     server.talk(talk)
 

@@ -254,12 +254,9 @@ def test_what_a_workflow_has_that_is_not_known_is_kept_and_what_is_none_is_refus
 
 def test_shipped_workflows_are_templates(server: Server) -> None:
     async def talk(client: Talk) -> None:
-        names = (await client.get("/workflow_templates"))["minibrains"]
-        assert "airstriker" in names
         about = {entry["name"]: entry for entry in await client.get("/templates")}
-        assert about.keys() == set(names)
         assert about["airstriker"]["title"]
-        for name in names:
+        for name in about:
             assert (await client.get(f"/templates/{name}"))["minibrains"] == 1
         await client.get("/templates/none", 404)
 

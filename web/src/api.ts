@@ -331,7 +331,7 @@ export const api = {
     `api/view?${new URLSearchParams({ type: "output", subfolder: folder, filename: path })}`,
   deleteRun: (id: string) => post("/history", { delete: [id] }),
 
-  templates: async () => (await json<{ minibrains: string[] }>("/workflow_templates")).minibrains,
+  templates: async () => (await json<{ name: string }[]>("/templates")).map(({ name }) => name),
   template: async (name: string) =>
     workflowFromJson(await json(`/templates/${encodeURIComponent(name)}`)),
 
