@@ -75,24 +75,25 @@ class _Compiler:
         """Clock -> the step that opens it."""
 
     def plan(self) -> Plan:
+        """Compile the graph. Each phase needs the results of those before it."""
+        # which steps there are, in which order, and on which ticks they may run
         ordered = self._order()
         self._find_constants(ordered)
         self._inherit_clocks(ordered)
         steps = self._insert_clock_gates(ordered)
         for index, step in enumerate(steps):
             step.index = index
+
+        # which slots they read and write
         self._lay_slots()
         region = self._plan_region(steps)
+
+        # which steps have to be told by a delivery that they are due, and which need not
         self._find_due_when_open(steps)
-        latches: list[Latch] = []
-        for node in self.graph.nodes.values():
-            if node.register:
-                latches.append(self._latch(node))
-        terminals: list[int] = []
-        for name, node in self.graph.nodes.items():
-            if node.cls.terminal is not None:
-                _, output = self._producer(name, node.cls.terminal)
-                terminals.append(self._slot(output, "last_or_none"))
+
+        # what the engine does once all steps have run
+        latches = self._latches()
+        terminals = self._terminals()
         return Plan(
             self.graph, tuple(steps), tuple(latches), tuple(self.slots), tuple(terminals), region
         )
@@ -459,9 +460,22 @@ class _Compiler:
             return Source(self._slot(output, "last"))
         return Source(self._slot(output, "last_or_none"))
 
-    def _latch(self, node: CheckedNode) -> Latch:
-        inputs, awaited = self._read_inputs(node)
-        return Latch(node.id, tuple(inputs), tuple(awaited))
+    def _latches(self) -> list[Latch]:
+        latches: list[Latch] = []
+        for name, node in self.graph.nodes.items():
+            if node.register:
+                inputs, awaited = self._read_inputs(node)
+                latches.append(Latch(name, tuple(inputs), tuple(awaited)))
+        return latches
+
+    def _terminals(self) -> list[int]:
+        """Return the slots of the outputs that end the episode."""
+        terminals: list[int] = []
+        for name, node in self.graph.nodes.items():
+            if node.cls.terminal is not None:
+                _, output = self._producer(name, node.cls.terminal)
+                terminals.append(self._slot(output, "last_or_none"))
+        return terminals
 
     # -- what is due anyway ------------------------------------------------------------------------
 

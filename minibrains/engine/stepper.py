@@ -131,7 +131,7 @@ class Stepper:
             self._rewarded = True
 
     def _end(self) -> None:
-        """End the tick: latch unless it is a terminal one, and clean up."""
+        """Run the phases of the tick that come after the steps."""
         engine = self.engine
         self._take_reward()
         self.terminated = is_terminal(engine)

@@ -239,7 +239,7 @@ class RunController(Hook):
             self._go.clear()
             self._answer_calls()
             if engine.edits:
-                engine.advance(0)
+                engine.apply_edits()
         self.waiting = False
         return waited
 

@@ -229,7 +229,7 @@ class Running:
         """Edit it now, between two ticks."""
         edit = self.prepare(entries)
         self.engine.edits.append(edit)
-        self.engine.advance(0)
+        self.engine.apply_edits()
         assert edit.done.is_set()
         assert self.engine.finish_edit(edit) == []
 

@@ -68,7 +68,7 @@ class Keeps(Watches):
             self._editors[0].start()
             while not run.engine.edits:
                 threading.Event().wait(0.01)
-            run.engine.advance(0)
+            run.engine.apply_edits()
         if run.engine.ticks in self._at:
             self.taken[run.engine.ticks] = recent_events(run)
         return super().between_ticks(run)

@@ -98,7 +98,7 @@ def test_a_live_edit_of_the_links_makes_a_new_node_with_the_state() -> None:
     for links in (("a.number",), ("b.number",)):
         edit = engine.prepare(make_plan(_entries(*links), TYPES), {}, _host)
         engine.edits.append(edit)
-        engine.advance(0)
+        engine.apply_edits()
         assert engine.finish_edit(edit) == []
         same_links = links == ("a.number",)
         assert (engine.nodes["asks"] is before) == same_links
