@@ -19,13 +19,13 @@ from minibrains.engine.plan import (
     OutputPlan,
     Plan,
     RegionPlan,
+    SlotKind,
     Source,
     Step,
-    Use,
 )
 from minibrains.graph.check import CheckedNode, Edge, Graph
 from minibrains.graph.error_policy import always_delivers, may_skip_runs
-from minibrains.graph.link import Link
+from minibrains.graph.socket_ref import SocketRef
 from minibrains.node import Node, Register
 from minibrains.node_schema import Input
 
@@ -46,7 +46,7 @@ def _output_of(step: Step, socket: str) -> OutputPlan:
 class _Compiler:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.slots: list[Use] = ["last"]
+        self.slots: list[SlotKind] = ["last"]
         self.in_edges: dict[str, list[Edge]] = defaultdict(list)
         self.out_edges: dict[tuple[str, str], list[Edge]] = defaultdict(list)
         for edge in graph.edges:
@@ -69,7 +69,7 @@ class _Compiler:
         for name, step in self.main_steps.items():
             for clock in step.clocks:
                 self.clock_owner[clock] = name
-        self.readers = self._reading_steps()
+        self.read_steps = self._make_read_steps()
         """For each lazy output with a consumer, the step that reads it."""
         self.clock_gates: dict[Clock, Step] = {}
         """Clock -> the step that opens it."""
@@ -112,7 +112,7 @@ class _Compiler:
             observed.add((region.reward.node, region.reward.socket))
         return observed
 
-    def _reading_steps(self) -> dict[tuple[str, str], Step]:
+    def _make_read_steps(self) -> dict[tuple[str, str], Step]:
         steps: dict[tuple[str, str], Step] = {}
         for name, node in self.graph.nodes.items():
             for output in node.cls.schema.outputs.values():
@@ -133,7 +133,7 @@ class _Compiler:
             return Step("emit", node.id, outputs=outputs)
         clocks = self._own_clocks(node)
         if node.continues:
-            return Step("launch", node.id, clocks=clocks)
+            return Step("submit", node.id, clocks=clocks)
         return Step("tick", node.id, outputs=outputs, clocks=clocks)
 
     def _own_clocks(self, node: CheckedNode) -> frozenset[Clock]:
@@ -149,11 +149,11 @@ class _Compiler:
         if not node.continues:
             return self.main_steps[node.id]
         outputs = [OutputPlan(name, absent=True) for name in node.cls.schema.outputs]
-        return Step("arrive", node.id, outputs=outputs)
+        return Step("poll", node.id, outputs=outputs)
 
     def _producer(self, node: str, socket: str) -> tuple[Step, OutputPlan]:
         """Return the step that delivers an output, and the plan of the output."""
-        reader = self.readers.get((node, socket))
+        reader = self.read_steps.get((node, socket))
         if reader is not None:
             return reader, reader.outputs[0]
         step = self.producers[node]
@@ -176,15 +176,15 @@ class _Compiler:
                 first.append(self.main_steps[name])
             else:
                 then.append(self.main_steps[name])
-        early_readers: list[Step] = []
-        late_readers: list[Step] = []
-        for output, step in self.readers.items():
+        early_reads: list[Step] = []
+        late_reads: list[Step] = []
+        for output, step in self.read_steps.items():
             targets = {edge.target for edge in self.out_edges[output]}
             if output in self.observed or not early.isdisjoint(targets):
-                early_readers.append(step)
+                early_reads.append(step)
             else:
-                late_readers.append(step)
-        return [*emits, *early_readers, *first, *late_readers, *then]
+                late_reads.append(step)
+        return [*emits, *early_reads, *first, *late_reads, *then]
 
     def _predecessors(self) -> dict[str, set[str]]:
         """Return, for each node that is not a register,
@@ -246,7 +246,7 @@ class _Compiler:
                     early |= self._ancestors(name, before)
         return early
 
-    def _is_same_tick(self, flag: Link) -> bool:
+    def _is_same_tick(self, flag: SocketRef) -> bool:
         """Return whether a `when` flag is computed on the tick on which it is read."""
         return self._live(flag) and not self.graph.nodes[flag.node].breaks_cycles
 
@@ -335,7 +335,7 @@ class _Compiler:
             clocks |= consumer.clocks
         return frozenset(clocks)
 
-    def _is_flag_before(self, flag: Link, step: Step, position: Mapping[int, int]) -> bool:
+    def _is_flag_before(self, flag: SocketRef, step: Step, position: Mapping[int, int]) -> bool:
         """Return whether a `when` flag is known before a step runs; that of a muted node always is.
 
         `position`: the id of each step -> its position in the order.
@@ -345,14 +345,14 @@ class _Compiler:
         sources = self._flag_sources(flag)
         return all(position[id(source)] < position[id(step)] for source in sources)
 
-    def _flag_sources(self, flag: Link) -> list[Step]:
+    def _flag_sources(self, flag: SocketRef) -> list[Step]:
         """Return the steps after which a `when` flag is known."""
         if flag.node in self._region_nodes:
             return [self.main_steps[name] for name in self._region_nodes]
         source, _ = self._producer(flag.node, flag.socket)
         return [source]
 
-    def _live(self, link: Link) -> bool:
+    def _live(self, link: SocketRef) -> bool:
         return link.node in self.graph.nodes
 
     def _insert_clock_gates(self, ordered: Sequence[Step]) -> list[Step]:
@@ -387,18 +387,18 @@ class _Compiler:
 
     # -- slots and deliveries ----------------------------------------------------------------------
 
-    def _slot(self, output: OutputPlan, use: Use) -> int:
-        if use not in output.slots:
-            output.slots[use] = len(self.slots)
-            self.slots.append(use)
-        return output.slots[use]
+    def _slot(self, output: OutputPlan, kind: SlotKind) -> int:
+        if kind not in output.slots:
+            output.slots[kind] = len(self.slots)
+            self.slots.append(kind)
+        return output.slots[kind]
 
     def _lay_slots(self) -> None:
         for name, node in self.graph.nodes.items():
             if not node.register:
                 step = self.main_steps[name]
                 step.inputs, step.awaited = self._read_inputs(node)
-        for (name, socket), reader in self.readers.items():
+        for (name, socket), reader in self.read_steps.items():
             callable_slot = self._slot(_output_of(self.producers[name], socket), "last")
             reader.inputs = [InputPlan((Source(callable_slot),), False)]
         for clock, gate in self.clock_gates.items():
@@ -484,7 +484,7 @@ class _Compiler:
             node = self.graph.nodes[step.node]
             if step.role in ("emit", "gate", "read"):
                 step.inputs_guaranteed = step.due_when_open = True
-            elif step.role == "arrive":
+            elif step.role == "poll":
                 step.due_when_open = True
             else:
                 self._find_readiness(step, node)
@@ -492,15 +492,15 @@ class _Compiler:
                 self.clock_gates[clock].members.append(step.index)
         for (source, socket), edges in self.out_edges.items():
             _, output = self._producer(source, socket)
-            marks: set[int] = set()
+            readers: set[int] = set()
             for edge in edges:
                 target = self.main_steps[edge.target]
                 if not self.graph.nodes[edge.target].register and not target.due_when_open:
-                    marks.add(target.index)
-            output.marks = sorted(marks)
+                    readers.add(target.index)
+            output.readers = sorted(readers)
 
     def _find_readiness(self, step: Step, node: CheckedNode) -> None:
-        """Decide whether a tick or launch is due on every tick,
+        """Decide whether a tick or submit is due on every tick,
         and whether all of its arguments are there by then.
         """
         step.due_when_open = node.cls.clocked

@@ -514,6 +514,6 @@ class Engine:
         else:
             if self.context.tape is not None and edit.tape_value is not None:
                 self.context.tape.add("", "edit", edit.tape_value)
-            edit.take_over(self.execution)
+            edit.inherit_from(self.execution)
             self.plan, self.runtimes, self.execution = edit.plan, edit.runtimes, edit.execution
         edit.done.set()

@@ -37,7 +37,8 @@ class Edit:
     """A change from one plan to another, prepared while the first one runs.
 
     The calls, in this order: `diff` and the preparation of the new nodes while the game goes on;
-    `begin` and `take_over`, or `refuse`, between two ticks; `close` while the game goes on again.
+    `begin` and `inherit_from`, or `refuse`, between two ticks; `close` while the game goes on
+    again.
     """
 
     plan: Plan
@@ -155,7 +156,7 @@ class Edit:
                     self._restore_widgets()
                     raise runtime.failure(tick, error) from error
 
-    def take_over(self, old: ExecutionState) -> None:
+    def inherit_from(self, old: ExecutionState) -> None:
         """Take over the values of the old plan's tables, between two ticks.
 
         `closing` has the removed nodes afterwards.
@@ -179,7 +180,7 @@ class Edit:
         for name, runtime in self.runtimes.items():
             if runtime.constant is not None:
                 constant[name] = runtime.constant.outputs
-        self.execution.transfer_from(old, surviving, rerun, constant)
+        self.execution.inherit_from(old, surviving, rerun, constant)
 
         self.closing = [
             runtime for runtime in registers_first(self.old_runtimes) if not self._stays(runtime)
@@ -209,7 +210,7 @@ class Edit:
         try:
             runtime.reset(episode)
             if self.fates[runtime.name] is Fate.INHERIT:
-                runtime.take_state(self.old_runtimes[runtime.name])
+                runtime.inherit_from(self.old_runtimes[runtime.name])
         except Exception as error:
             raise runtime.failure(tick, error) from error
 

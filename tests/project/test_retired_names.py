@@ -80,6 +80,12 @@ RETIRED = {
     "tape_record": "recorded_workflow",
     "_undo_settings": "_restore_widgets",
     "_has_optional_nodes": "_has_sheddable_nodes",
+    "parse_link": "parse_socket_ref",
+    "relaunch": "resubmit",
+    "_launch_of": "_submit_step_of",
+    "take_over": "inherit_from",
+    "transfer_from": "inherit_from",
+    "take_state": "inherit_from",
     "Place": "Executor, SocketKey",
     "PLACES": "EXECUTORS",
     # processes
