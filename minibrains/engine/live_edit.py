@@ -26,7 +26,7 @@ class Fate(Enum):
     """Keep the node, its state and its pending result; set the widgets that have changed."""
     INHERIT = auto()
     """Make a new node, which inherits the state of the old one: the brain has changed, or the
-    executor, or the links of a node whose class has the option `named_links`."""
+    executor, or the links of a node whose class has the option `reads_sources`."""
     START = auto()
     """Make a new node, without a state: no node of this type had the id; a widget with `rebuild`
     has changed; or a constant node has, which is run at once."""
@@ -244,7 +244,7 @@ def _fate(
     if is_constant and changed_widgets:
         # the new node runs while the game goes on, and the old one may still be in use
         return Fate.START
-    has_other_links = checked.cls.named_links and runtime.sources != graph.sources(checked.id)
+    has_other_links = checked.cls.reads_sources and runtime.sources != graph.sources(checked.id)
     if (
         runtime.checked.brain_sha256 == checked.brain_sha256
         and runtime.checked.background == checked.background

@@ -55,7 +55,7 @@ class NodeRuntime:
     """True if its results come from a tape, so it is neither opened nor called."""
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Input -> the ids of the nodes that are linked to it; empty unless its class has the option
-    `named_links`."""
+    `reads_sources`."""
     sizes: dict[str, int] = field(default_factory=dict)
     """Sizes of its sockets that it gave to `host.size`."""
     background: BackgroundNode | None = None

@@ -82,6 +82,8 @@ RETIRED = {
     "_has_optional_nodes": "_has_sheddable_nodes",
     "parse_link": "parse_socket_ref",
     "relaunch": "resubmit",
+    "named_links": "reads_sources",
+    "look_again": "wake",
     "_launch_of": "_submit_step_of",
     "take_over": "inherit_from",
     "transfer_from": "inherit_from",
