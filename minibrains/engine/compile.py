@@ -153,9 +153,9 @@ class _Compiler:
 
     def _producer(self, node: str, socket: str) -> tuple[Step, OutputPlan]:
         """Return the step that delivers an output, and the plan of the output."""
-        reader = self.read_steps.get((node, socket))
-        if reader is not None:
-            return reader, reader.outputs[0]
+        read_step = self.read_steps.get((node, socket))
+        if read_step is not None:
+            return read_step, read_step.outputs[0]
         step = self.producers[node]
         return step, _output_of(step, socket)
 
@@ -398,9 +398,9 @@ class _Compiler:
             if not node.register:
                 step = self.main_steps[name]
                 step.inputs, step.awaited = self._read_inputs(node)
-        for (name, socket), reader in self.read_steps.items():
+        for (name, socket), read_step in self.read_steps.items():
             callable_slot = self._slot(_output_of(self.producers[name], socket), "last")
-            reader.inputs = [InputPlan((Source(callable_slot),), False)]
+            read_step.inputs = [InputPlan((Source(callable_slot),), False)]
         for clock, gate in self.clock_gates.items():
             if clock.when is not None and self._live(clock.when):
                 _, output = self._producer(clock.when.node, clock.when.socket)

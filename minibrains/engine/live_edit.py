@@ -80,15 +80,15 @@ class Edit:
         # what becomes of each node
         fates: dict[str, Fate] = {}
         changed_widgets: dict[str, dict[str, Any]] = {}
-        new_constants = new.constant_nodes - old.constant_nodes
+        constants = new.constant_nodes
+        new_constants = constants - old.constant_nodes
         for name, checked in new.graph.nodes.items():
             runtime = old_runtimes.get(name)
             if runtime is None or runtime.checked.cls is not checked.cls or name in new_constants:
                 fates[name] = Fate.START
                 continue
             changed = _changed_widgets(runtime.checked, checked)
-            is_constant = name in new.constant_nodes
-            fates[name] = _fate(runtime, checked, changed, is_constant, new.graph)
+            fates[name] = _fate(runtime, checked, changed, name in constants, new.graph)
             if changed and fates[name] is Fate.STAY:
                 changed_widgets[name] = changed
 
