@@ -117,7 +117,7 @@ class Hook:
     def between_ticks(self, run: Run) -> Budget | None:
         """Observe or change the engine between two ticks.
 
-        It may wait, but must then call `run.clock.resume()` if the clock is a realtime one.
+        It may wait, but must then call `run.ticker.resume()` if the clock is a realtime one.
 
         Returns:
             How far the run may go until the next call, or None for DEFAULT_BUDGET.

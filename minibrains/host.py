@@ -216,7 +216,7 @@ class Host(ABC):
         """Return the ids of the nodes that are linked to one of this node's inputs, in the order
         in which `tick` gets the values of a list of links.
 
-        The class needs the option `named_links`.
+        The class needs the option `reads_sources`.
 
         Args:
             socket: The name of the input.

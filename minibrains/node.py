@@ -49,9 +49,9 @@ class Node:
     renamed_attributes: ClassVar[Mapping[str, str]] = MappingProxyType({})
     clocked: ClassVar[bool] = False
     background: ClassVar[Background | None] = None
-    keep: ClassVar[bool] = False
-    collects: ClassVar[bool] = False
-    named_links: ClassVar[bool] = False
+    cache_on_disk: ClassVar[bool] = False
+    collects_data: ClassVar[bool] = False
+    reads_sources: ClassVar[bool] = False
     fallback: ClassVar[Any] = None
     terminal: ClassVar[str | None] = None
     outside: ClassVar[bool] = False

@@ -74,15 +74,15 @@ class NodeOptions(TypedDict, total=False):
     "optional": the same where the workflow says "busy" or "background", otherwise within the
     tick."""
 
-    keep: bool
+    cache_on_disk: bool
     """If the node's result is constant, it is also cached on disk, for the next process."""
 
-    collects: bool
+    collects_data: bool
     """The node writes data that a model can be trained on, such as observations with the actions
     that were taken, or a trained brain. No console plays a held-back state in its graph. Nodes that
     only show or repeat a run do not collect: a film, a log of one output, a tape."""
 
-    named_links: bool
+    reads_sources: bool
     """The node asks `host.sources` where its links come from. If a live edit changes them, it is
     replaced by a new node, which inherits the state."""
 
@@ -99,6 +99,13 @@ class NodeOptions(TypedDict, total=False):
 
 
 _TYPES: Final = get_type_hints(NodeOptions)
+
+_RENAMED: Final = {
+    "collects": "collects_data",
+    "keep": "cache_on_disk",
+    "named_links": "reads_sources",
+}
+"""Class options that were renamed, old -> new."""
 
 
 def set_options(cls: type, options: Mapping[str, Any]) -> None:
@@ -192,6 +199,8 @@ def _check_no_register(cls: type[Node]) -> None:
 def _check_option(cls: type, name: str, value: Any) -> None:
     if name not in _TYPES:
         hint = suggest(name, _TYPES) or f"The options are: {', '.join(_TYPES)}"
+        if name in _RENAMED:
+            hint = f"It is called {_RENAMED[name]!r} now"
         raise NodeClassError(f"{cls.__name__}: there is no class option {name!r}. {hint}")
     annotation = _TYPES[name]
     if not is_value_type(annotation):

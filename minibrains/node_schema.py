@@ -18,7 +18,7 @@ from minibrains.node_docs import check_docs, inherited_docs, output_key
 from minibrains.sockets import SocketTypes, read_socket
 from minibrains.widgets import Widget, WidgetField, read_widget
 
-Reading = Literal["last", "on", "sample"]
+ReadMode = Literal["last", "on", "sample"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Input:
 
     name: str
     kind: SocketTypes
-    reading: Reading = "last"
+    reading: ReadMode = "last"
     many: bool = False
     awaited: bool = True
     """The node does not run before the first delivery."""
@@ -250,7 +250,7 @@ def _read_inputs(cls: type, signature: inspect.Signature) -> dict[str, Input]:
 def _read_input(cls: type, parameter: inspect.Parameter) -> Input:
     where = f"{cls.__name__}.{parameter.name}"
     annotation = parameter.annotation
-    reading: Reading = "last"
+    reading: ReadMode = "last"
     many = False
     has_default = parameter.default is not inspect.Parameter.empty
     awaited = not has_default

@@ -13,9 +13,9 @@ from minibrains.doctor.evidence import Buttons, Kind, press_probabilities
 from minibrains.engine.steps import UNSET
 from minibrains.errors import MinibrainsError, suggest
 from minibrains.graph.check import Edge, Graph
-from minibrains.graph.link import Link
 from minibrains.graph.region import Region
 from minibrains.graph.registry import Registry
+from minibrains.graph.socket_ref import SocketRef
 from minibrains.graph.workflow import Workflow
 from minibrains.hooks import Budget, Hook
 from minibrains.run.episode import EpisodeResult
@@ -71,7 +71,7 @@ class Watch(Hook):
     def __init__(
         self,
         region: Region,
-        logits: Link,
+        logits: SocketRef,
         buttons: Buttons,
         variable: str | None,
         seed: int,
@@ -179,7 +179,7 @@ class Watch(Hook):
         logits = _delivered(run, self._link)
         self.logits.append(self._corrected(np.array(logits, np.float32)))
         if self._sampler is not None:
-            choice = _delivered(run, Link(self._sampler.node, self._sampler.output))
+            choice = _delivered(run, SocketRef(self._sampler.node, self._sampler.output))
             if self._kind == "actions":
                 choice = np.arange(len(logits)) == choice
             self.choices.append(np.array(choice))
@@ -243,7 +243,7 @@ class Watch(Hook):
             heapq.heappop(self.moments)
 
 
-def find_logits(graph: Graph, nodes: Sequence[str]) -> Link:
+def find_logits(graph: Graph, nodes: Sequence[str]) -> SocketRef:
     """Return the output of a policy's nodes that is its answer.
 
     Raises MinibrainsError if there is no such node, or unless exactly one of the outputs that other
@@ -253,12 +253,12 @@ def find_logits(graph: Graph, nodes: Sequence[str]) -> Link:
         if name not in graph.workflow.nodes:
             hint = suggest(name, graph.nodes) or f"Its nodes are {', '.join(graph.nodes)}"
             raise MinibrainsError(f"--node: the workflow has no node {name!r}. {hint}")
-    found: dict[Link, None] = {}
+    found: dict[SocketRef, None] = {}
     for edge in graph.edges:
         if edge.source not in nodes or edge.target in nodes:
             continue
         if _carries(edge, *KINDS):
-            found[Link(edge.source, edge.output.name)] = None
+            found[SocketRef(edge.source, edge.output.name)] = None
     if len(found) != 1:
         raise MinibrainsError(
             f"--node: {', '.join(nodes)} has {len(found)} outputs with logits that other nodes "
@@ -268,18 +268,18 @@ def find_logits(graph: Graph, nodes: Sequence[str]) -> Link:
     return next(iter(found))
 
 
-def kind_of(graph: Graph, logits: Link) -> Kind:
+def kind_of(graph: Graph, logits: SocketRef) -> Kind:
     """Return what the logits of an output mean."""
     for edge in graph.edges:
-        if Link(edge.source, edge.output.name) == logits and _carries(edge, "button_logits"):
+        if SocketRef(edge.source, edge.output.name) == logits and _carries(edge, "button_logits"):
             return "buttons"
     return "actions"
 
 
-def find_sampler(graph: Graph, logits: Link) -> Sampler | None:
+def find_sampler(graph: Graph, logits: SocketRef) -> Sampler | None:
     """Return the first node that reads logits and has an output that is a choice by them."""
     for edge in graph.edges:
-        if Link(edge.source, edge.output.name) != logits:
+        if SocketRef(edge.source, edge.output.name) != logits:
             continue
         for output in graph.nodes[edge.target].cls.schema.outputs.values():
             if any(option.name in CHOICES for option in output.kind.options):
@@ -299,16 +299,16 @@ def _console(graph: Graph) -> str | None:
     return None
 
 
-def _pad_link(graph: Graph) -> Link | None:
+def _pad_link(graph: Graph) -> SocketRef | None:
     """Return the output that holds the buttons of the first pad."""
     console = _console(graph)
     for edge in graph.edges:
         if edge.target == console and edge.input.name == "pad1":
-            return Link(edge.source, edge.output.name)
+            return SocketRef(edge.source, edge.output.name)
     return None
 
 
-def _delivered(run: Run, link: Link) -> Any:
+def _delivered(run: Run, link: SocketRef) -> Any:
     """Return the value that was delivered last on a link; None: nothing, or it is not kept.
 
     Unlike `Run.peek`, it is of the tick that is over, for registers as well.

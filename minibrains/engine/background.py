@@ -110,7 +110,7 @@ class BackgroundNode:
 
     # -- thinking ----------------------------------------------------------------------------------
 
-    def launch(self, arguments: tuple[Any, ...], tick: int, waits: bool = True) -> NodeCall:
+    def submit(self, arguments: tuple[Any, ...], tick: int, waits: bool = True) -> NodeCall:
         """Begin a tick of the node.
 
         Args:
@@ -132,7 +132,7 @@ class BackgroundNode:
 
     def tick(self, *arguments: Any) -> Any:
         """Call `tick` although the game does not tick, and wait for the result."""
-        call = self.launch(arguments, -1)
+        call = self.submit(arguments, -1)
         self.wait(call)
         return call.take()
 
@@ -304,29 +304,29 @@ class ReplayedCall:
     Nothing in the replay depends on it, but a fork that begins here does.
     """
 
-    __slots__ = ("launched", "relaunch")
+    __slots__ = ("resubmit", "submitted")
 
     def __init__(self) -> None:
-        self.launched: int | None = None
-        """The tick of its launch; None while it is not thinking."""
-        self.relaunch = False
+        self.submitted: int | None = None
+        """The tick on which it was begun; None while it is not thinking."""
+        self.resubmit = False
         """The node became due again while it was thinking."""
 
     def clear(self) -> None:
         """Forget the call: the episode is over."""
-        self.launched, self.relaunch = None, False
+        self.submitted, self.resubmit = None, False
 
     def state(self) -> tuple[int | None, bool]:
         """Return a copy of its state."""
-        return self.launched, self.relaunch
+        return self.submitted, self.resubmit
 
     def load_state(self, state: tuple[int | None, bool]) -> None:
         """Restore what `state` returned."""
-        self.launched, self.relaunch = state
+        self.submitted, self.resubmit = state
 
 
 class PendingResult:
-    """The result of a node that continues: launched on one tick, delivered `latency` ticks later.
+    """The result of a node that continues: submitted on one tick, delivered `latency` ticks later.
 
     With the fast clock, a tick waits for a late result, so that the results of a run do not depend
     on the machine. In real time a late one is delivered on the first tick on which it is there.
@@ -335,29 +335,29 @@ class PendingResult:
     def __init__(self, background: BackgroundNode) -> None:
         self.background = background
         self.latency = 1
-        """Ticks from the next launch to the delivery of its result."""
+        """Ticks from the beginning of the next call to the delivery of its result."""
         self.late = 0
         """Number of results that came later than that."""
         self.call: NodeCall | None = None
-        self.relaunch = False
+        self.resubmit = False
         """The node became due again while it was busy."""
         self._expected = 0
         """The tick on which the result is to be delivered."""
 
-    def launch(self, arguments: tuple[Any, ...], tick: int, waits: bool) -> None:
+    def submit(self, arguments: tuple[Any, ...], tick: int, waits: bool) -> None:
         """Begin a call.
 
         With `waits`, a process that is still starting is waited for. Raises RunError if it cannot
         begin.
         """
-        self.call = self.background.launch(arguments, tick, waits)
+        self.call = self.background.submit(arguments, tick, waits)
         self._expected = tick + self.latency
 
     def fail(self, error: Exception, tick: int) -> None:
         """Record an error in place of a result, because the call could not begin."""
         self.call, self._expected = NodeCall.completed(tick, None, error), tick + self.latency
 
-    def arrives(self, tick: int, waits: bool) -> bool:
+    def is_ready(self, tick: int, waits: bool) -> bool:
         """Return True if the result is to be taken on this tick.
 
         With `waits`, this is so even if it is late: `take` then waits for it.
@@ -371,7 +371,7 @@ class PendingResult:
         """Return the result, or raise what the node raised, or RunError after the time limit."""
         call, self.call = self.call, None
         if call is None:
-            raise RuntimeError("nothing was launched")
+            raise RuntimeError("nothing was submitted")
         self.late += tick > self._expected
         self.background.wait(call)
         return call.take()
@@ -387,16 +387,14 @@ class PendingResult:
     def cancel(self) -> None:
         """Wait until the node is idle, and drop its result: the episode is over."""
         self.finish()
-        self.call, self.relaunch = None, False
+        self.call, self.resubmit = None, False
 
-    def inherit(self, other: PendingResult) -> None:
+    def inherit_from(self, other: PendingResult) -> None:
         """Take over the result of `other`, which has finished."""
-        self.call, self.relaunch, self.late, self._expected = (
-            other.call,
-            other.relaunch,
-            other.late,
-            other._expected,
-        )
+        self.call = other.call
+        self.resubmit = other.resubmit
+        self.late = other.late
+        self._expected = other._expected
 
     def state(self) -> dict[str, Any]:
         """Return the result and the tick of its delivery; the call has finished."""
@@ -407,17 +405,17 @@ class PendingResult:
             call.result,
             call.error and describe_error(call.error),
         )
-        return {"job": found, "wanted": self.relaunch}
+        return {"job": found, "wanted": self.resubmit}
 
     def as_replayed(self) -> tuple[int | None, bool]:
         """Return the state of the `ReplayedCall` that a replay has in its place."""
-        launched = None if self.call is None else self.call.tick
-        return launched, self.relaunch
+        submitted = None if self.call is None else self.call.tick
+        return submitted, self.resubmit
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Restore what `state()` returned."""
         self.cancel()
-        self.relaunch = state["wanted"]
+        self.resubmit = state["wanted"]
         if state["job"] is not None:
             tick, self._expected, result, error = state["job"]
             self.call = NodeCall.completed(tick, result, None if error is None else RunError(error))

@@ -19,13 +19,13 @@ from minibrains.engine.plan import (
     OutputPlan,
     Plan,
     RegionPlan,
+    SlotKind,
     Source,
     Step,
-    Use,
 )
 from minibrains.graph.check import CheckedNode, Edge, Graph
 from minibrains.graph.error_policy import always_delivers, may_skip_runs
-from minibrains.graph.link import Link
+from minibrains.graph.socket_ref import SocketRef
 from minibrains.node import Node, Register
 from minibrains.node_schema import Input
 
@@ -46,7 +46,7 @@ def _output_of(step: Step, socket: str) -> OutputPlan:
 class _Compiler:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.slots: list[Use] = ["last"]
+        self.slots: list[SlotKind] = ["last"]
         self.in_edges: dict[str, list[Edge]] = defaultdict(list)
         self.out_edges: dict[tuple[str, str], list[Edge]] = defaultdict(list)
         for edge in graph.edges:
@@ -69,30 +69,31 @@ class _Compiler:
         for name, step in self.main_steps.items():
             for clock in step.clocks:
                 self.clock_owner[clock] = name
-        self.readers = self._reading_steps()
+        self.read_steps = self._make_read_steps()
         """For each lazy output with a consumer, the step that reads it."""
         self.clock_gates: dict[Clock, Step] = {}
         """Clock -> the step that opens it."""
 
     def plan(self) -> Plan:
+        """Compile the graph. Each phase needs the results of those before it."""
+        # which steps there are, in which order, and on which ticks they may run
         ordered = self._order()
         self._find_constants(ordered)
         self._inherit_clocks(ordered)
         steps = self._insert_clock_gates(ordered)
         for index, step in enumerate(steps):
             step.index = index
+
+        # which slots they read and write
         self._lay_slots()
         region = self._plan_region(steps)
+
+        # which steps have to be told by a delivery that they are due, and which need not
         self._find_due_when_open(steps)
-        latches: list[Latch] = []
-        for node in self.graph.nodes.values():
-            if node.register:
-                latches.append(self._latch(node))
-        terminals: list[int] = []
-        for name, node in self.graph.nodes.items():
-            if node.cls.terminal is not None:
-                _, output = self._producer(name, node.cls.terminal)
-                terminals.append(self._slot(output, "last_or_none"))
+
+        # what the engine does once all steps have run
+        latches = self._latches()
+        terminals = self._terminals()
         return Plan(
             self.graph, tuple(steps), tuple(latches), tuple(self.slots), tuple(terminals), region
         )
@@ -111,7 +112,7 @@ class _Compiler:
             observed.add((region.reward.node, region.reward.socket))
         return observed
 
-    def _reading_steps(self) -> dict[tuple[str, str], Step]:
+    def _make_read_steps(self) -> dict[tuple[str, str], Step]:
         steps: dict[tuple[str, str], Step] = {}
         for name, node in self.graph.nodes.items():
             for output in node.cls.schema.outputs.values():
@@ -132,7 +133,7 @@ class _Compiler:
             return Step("emit", node.id, outputs=outputs)
         clocks = self._own_clocks(node)
         if node.continues:
-            return Step("launch", node.id, clocks=clocks)
+            return Step("submit", node.id, clocks=clocks)
         return Step("tick", node.id, outputs=outputs, clocks=clocks)
 
     def _own_clocks(self, node: CheckedNode) -> frozenset[Clock]:
@@ -148,13 +149,13 @@ class _Compiler:
         if not node.continues:
             return self.main_steps[node.id]
         outputs = [OutputPlan(name, absent=True) for name in node.cls.schema.outputs]
-        return Step("arrive", node.id, outputs=outputs)
+        return Step("poll", node.id, outputs=outputs)
 
     def _producer(self, node: str, socket: str) -> tuple[Step, OutputPlan]:
         """Return the step that delivers an output, and the plan of the output."""
-        reader = self.readers.get((node, socket))
-        if reader is not None:
-            return reader, reader.outputs[0]
+        read_step = self.read_steps.get((node, socket))
+        if read_step is not None:
+            return read_step, read_step.outputs[0]
         step = self.producers[node]
         return step, _output_of(step, socket)
 
@@ -175,15 +176,15 @@ class _Compiler:
                 first.append(self.main_steps[name])
             else:
                 then.append(self.main_steps[name])
-        early_readers: list[Step] = []
-        late_readers: list[Step] = []
-        for output, step in self.readers.items():
+        early_reads: list[Step] = []
+        late_reads: list[Step] = []
+        for output, step in self.read_steps.items():
             targets = {edge.target for edge in self.out_edges[output]}
             if output in self.observed or not early.isdisjoint(targets):
-                early_readers.append(step)
+                early_reads.append(step)
             else:
-                late_readers.append(step)
-        return [*emits, *early_readers, *first, *late_readers, *then]
+                late_reads.append(step)
+        return [*emits, *early_reads, *first, *late_reads, *then]
 
     def _predecessors(self) -> dict[str, set[str]]:
         """Return, for each node that is not a register,
@@ -245,7 +246,7 @@ class _Compiler:
                     early |= self._ancestors(name, before)
         return early
 
-    def _is_same_tick(self, flag: Link) -> bool:
+    def _is_same_tick(self, flag: SocketRef) -> bool:
         """Return whether a `when` flag is computed on the tick on which it is read."""
         return self._live(flag) and not self.graph.nodes[flag.node].breaks_cycles
 
@@ -334,7 +335,7 @@ class _Compiler:
             clocks |= consumer.clocks
         return frozenset(clocks)
 
-    def _is_flag_before(self, flag: Link, step: Step, position: Mapping[int, int]) -> bool:
+    def _is_flag_before(self, flag: SocketRef, step: Step, position: Mapping[int, int]) -> bool:
         """Return whether a `when` flag is known before a step runs; that of a muted node always is.
 
         `position`: the id of each step -> its position in the order.
@@ -344,14 +345,14 @@ class _Compiler:
         sources = self._flag_sources(flag)
         return all(position[id(source)] < position[id(step)] for source in sources)
 
-    def _flag_sources(self, flag: Link) -> list[Step]:
+    def _flag_sources(self, flag: SocketRef) -> list[Step]:
         """Return the steps after which a `when` flag is known."""
         if flag.node in self._region_nodes:
             return [self.main_steps[name] for name in self._region_nodes]
         source, _ = self._producer(flag.node, flag.socket)
         return [source]
 
-    def _live(self, link: Link) -> bool:
+    def _live(self, link: SocketRef) -> bool:
         return link.node in self.graph.nodes
 
     def _insert_clock_gates(self, ordered: Sequence[Step]) -> list[Step]:
@@ -386,20 +387,20 @@ class _Compiler:
 
     # -- slots and deliveries ----------------------------------------------------------------------
 
-    def _slot(self, output: OutputPlan, use: Use) -> int:
-        if use not in output.slots:
-            output.slots[use] = len(self.slots)
-            self.slots.append(use)
-        return output.slots[use]
+    def _slot(self, output: OutputPlan, kind: SlotKind) -> int:
+        if kind not in output.slots:
+            output.slots[kind] = len(self.slots)
+            self.slots.append(kind)
+        return output.slots[kind]
 
     def _lay_slots(self) -> None:
         for name, node in self.graph.nodes.items():
             if not node.register:
                 step = self.main_steps[name]
                 step.inputs, step.awaited = self._read_inputs(node)
-        for (name, socket), reader in self.readers.items():
+        for (name, socket), read_step in self.read_steps.items():
             callable_slot = self._slot(_output_of(self.producers[name], socket), "last")
-            reader.inputs = [InputPlan((Source(callable_slot),), False)]
+            read_step.inputs = [InputPlan((Source(callable_slot),), False)]
         for clock, gate in self.clock_gates.items():
             if clock.when is not None and self._live(clock.when):
                 _, output = self._producer(clock.when.node, clock.when.socket)
@@ -459,9 +460,22 @@ class _Compiler:
             return Source(self._slot(output, "last"))
         return Source(self._slot(output, "last_or_none"))
 
-    def _latch(self, node: CheckedNode) -> Latch:
-        inputs, awaited = self._read_inputs(node)
-        return Latch(node.id, tuple(inputs), tuple(awaited))
+    def _latches(self) -> list[Latch]:
+        latches: list[Latch] = []
+        for name, node in self.graph.nodes.items():
+            if node.register:
+                inputs, awaited = self._read_inputs(node)
+                latches.append(Latch(name, tuple(inputs), tuple(awaited)))
+        return latches
+
+    def _terminals(self) -> list[int]:
+        """Return the slots of the outputs that end the episode."""
+        terminals: list[int] = []
+        for name, node in self.graph.nodes.items():
+            if node.cls.terminal is not None:
+                _, output = self._producer(name, node.cls.terminal)
+                terminals.append(self._slot(output, "last_or_none"))
+        return terminals
 
     # -- what is due anyway ------------------------------------------------------------------------
 
@@ -470,7 +484,7 @@ class _Compiler:
             node = self.graph.nodes[step.node]
             if step.role in ("emit", "gate", "read"):
                 step.inputs_guaranteed = step.due_when_open = True
-            elif step.role == "arrive":
+            elif step.role == "poll":
                 step.due_when_open = True
             else:
                 self._find_readiness(step, node)
@@ -478,15 +492,15 @@ class _Compiler:
                 self.clock_gates[clock].members.append(step.index)
         for (source, socket), edges in self.out_edges.items():
             _, output = self._producer(source, socket)
-            marks: set[int] = set()
+            readers: set[int] = set()
             for edge in edges:
                 target = self.main_steps[edge.target]
                 if not self.graph.nodes[edge.target].register and not target.due_when_open:
-                    marks.add(target.index)
-            output.marks = sorted(marks)
+                    readers.add(target.index)
+            output.readers = sorted(readers)
 
     def _find_readiness(self, step: Step, node: CheckedNode) -> None:
-        """Decide whether a tick or launch is due on every tick,
+        """Decide whether a tick or submit is due on every tick,
         and whether all of its arguments are there by then.
         """
         step.due_when_open = node.cls.clocked

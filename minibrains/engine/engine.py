@@ -19,6 +19,7 @@ from minibrains.engine.replay_policy import Tape
 from minibrains.engine.single_steps import AfterStep, advance_by_steps
 from minibrains.engine.stats import NodeStats, StepTimes, collect_stats, seconds_since
 from minibrains.engine.step_builder import ExecutionContext, absent_output, build_steps
+from minibrains.engine.tick import NO_STEP
 from minibrains.engine.timing import LatencyHistogram
 from minibrains.errors import RunError
 from minibrains.graph.action_names import check_action_names
@@ -35,9 +36,7 @@ MakeHost = Callable[[NodeRuntime, "Engine"], Host]
 class Engine:
     """Ticks a plan. One engine has one set of nodes and plays one episode after another.
 
-    Nodes are called in three phases of a tick. Emit: every register delivers its outputs. Step: the
-    due nodes run, in plan order. Latch: every register takes its inputs. On a terminal tick nothing
-    is latched.
+    `minibrains.engine.tick` describes the phases of a tick.
     """
 
     def __init__(
@@ -230,16 +229,8 @@ class Engine:
     def advance(self, ticks: int) -> bool:
         """Run up to `ticks` ticks of the episode, then apply the waiting edits.
 
-        Between two ticks, `self.tick` is the number of the next one, `execution.due` has the marks
-        to begin it with, and no slot holds a value that is for one tick only. The phases of a tick,
-        and what holds at the end of each:
-
-        begin: `marks` says which steps are due so far, and `execution.due` is empty
-        emit and step: no step that was due is left, because a step marks only steps that come after
-        it
-        terminal: `ended` says whether an output that ends the episode is true
-        latch: every register has taken its inputs; none has on a terminal tick
-        clean up: it is between two ticks again
+        The phases of a tick are those of `minibrains.engine.tick`. They are written out here, since
+        this is the loop that determines how fast a game is.
 
         A step that raises is counted among those that ran. Unless the error ends the run, the phase
         goes on with the step after it. Edits are never applied within a tick.
@@ -254,25 +245,26 @@ class Engine:
         """
         if self.after_step is not None:
             ended = advance_by_steps(self, self.after_step)
-            while self.edits:
-                self._apply(self.edits.popleft())
+            self.apply_edits()
             return ended
-        # local names: each of these is used many times a tick
-        execution, context, edits = self.execution, self.context, self.edits
-        values, event_slots = execution.values, execution.event_slots
-        marks, template, size, due_at_begin = (
-            execution.marks,
-            execution.template,
-            execution.size,
-            execution.due,
-        )
-        steps, latches, terminals = execution.steps, execution.latches, self.plan.terminals
-        visits, step_seconds, record_duration = (
-            execution.visits,
-            execution.step_seconds,
-            self.times.add,
-        )
+        # local names, which are read faster: each of these is used many times a tick
+        execution = self.execution
+        values = execution.values
+        event_slots = execution.event_slots
+        marks = execution.marks
+        size = execution.size
+        template = execution.template
+        due_at_begin = execution.due
+        steps = execution.steps
+        latches = execution.latches
+        visits = execution.visits
+        step_seconds = execution.step_seconds
+        terminals = self.plan.terminals
+        edits = self.edits
+        record_duration = self.times.add
+        context = self.context
         blocked_seconds = context.blocked_seconds
+        no_step = index = NO_STEP
         ended = False
         for tick in range(self.tick, self.tick + ticks):
             # begin
@@ -284,7 +276,8 @@ class Engine:
                 due_at_begin.clear()
             # a step marks only steps after itself, so the iterators still reach what is marked on
             # the way
-            due_steps, remaining_latches = compress(steps, marks), iter(latches)
+            due_steps = compress(steps, marks)
+            remaining_latches = iter(latches)
             started = before = perf_counter()
             while True:  # once, and again after each error that does not end the run
                 try:
@@ -296,7 +289,7 @@ class Engine:
                         visits[index] += 1
                         before = now
                     # terminal; testing an output for truth may raise, outside of any step
-                    index = -1
+                    index = no_step
                     for slot in terminals:
                         if values[slot]:
                             ended = True
@@ -311,7 +304,7 @@ class Engine:
                     break
                 except BaseException as error:
                     # error: the iterators are already past the step that raised
-                    if index >= 0:
+                    if index != no_step:
                         now = perf_counter()
                         step_seconds[index] += now - before
                         visits[index] += 1
@@ -319,7 +312,7 @@ class Engine:
                     if isinstance(error, KeyboardInterrupt):
                         raise
                     self.step_failed(index, error)
-            # clean up
+            # end
             if event_slots:
                 for slot in event_slots:
                     values[slot] = None
@@ -333,8 +326,8 @@ class Engine:
             self.ticks += 1
             if ended or self.stopping or edits:
                 break
-        while edits:
-            self._apply(edits.popleft())
+        if edits:
+            self.apply_edits()
         return ended
 
     def step_failed(self, index: int, error: BaseException) -> None:
@@ -342,12 +335,12 @@ class Engine:
         NodeFailed or RunError.
 
         Args:
-            index: The index of the step or latch; -1 if a terminal output could not be tested for
-                truth.
+            index: The index of the step or latch; `NO_STEP` if a terminal output could not be
+                tested for truth.
             error: The exception.
         """
         execution, steps = self.execution, self.plan.steps
-        if index < 0:
+        if index == NO_STEP:
             names = " or ".join(
                 name for name, node in self.nodes.items() if getattr(node, "terminal", None)
             )
@@ -491,6 +484,11 @@ class Engine:
             raise
         return edit
 
+    def apply_edits(self) -> None:
+        """Apply the waiting edits. Call it between two ticks."""
+        while self.edits:
+            self._apply(self.edits.popleft())
+
     def finish_edit(self, edit: Edit) -> list[str]:
         """Close the nodes that an edit removed, after `edit.done`;
         return a sentence for each that failed.
@@ -516,6 +514,6 @@ class Engine:
         else:
             if self.context.tape is not None and edit.tape_value is not None:
                 self.context.tape.add("", "edit", edit.tape_value)
-            edit.take_over(self.execution)
+            edit.inherit_from(self.execution)
             self.plan, self.runtimes, self.execution = edit.plan, edit.runtimes, edit.execution
         edit.done.set()

@@ -21,7 +21,7 @@ from collections.abc import Hashable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from minibrains.engine.plan import TICK_SLOT, Plan, Step, Use
+from minibrains.engine.plan import TICK_SLOT, OutputPlan, Plan, SlotKind, Step
 from minibrains.engine.steps import UNSET, StepFunction
 from minibrains.errors import describe_error
 
@@ -72,8 +72,8 @@ class ExecutionState:
         """The current values; empty before the first `reset`."""
         self.initial: list[Any] = []
         """The values before the first tick of an episode."""
-        for use in plan.slots:
-            self.initial.append(UNSET if use == "last" else None)
+        for kind in plan.slots:
+            self.initial.append(UNSET if kind == "last" else None)
         # the steps that are due
         self.marks = bytearray(2 * self.size)
         """One byte a step: due on this tick; then one byte a step: due as soon as its clock
@@ -116,13 +116,17 @@ class ExecutionState:
         self.steps[:] = self.initial_steps
         self.latches[:] = self.initial_latches
 
-    def mark(self, step: Step) -> int:
-        """Return the mark that a delivery sets for a step: due now if it has no clock,
+    def mark_index(self, step: Step) -> int:
+        """Return the index in `marks` that a delivery to a step sets: due now if it has no clock,
         else due when its clock opens.
         """
         if step.clocks:
             return step.index + self.size
         return step.index
+
+    def marks_of_readers(self, output: OutputPlan) -> tuple[int, ...]:
+        """Return the indices in `marks` that a delivery on an output sets."""
+        return tuple(self.mark_index(self.plan.steps[reader]) for reader in output.readers)
 
     def _first(self) -> list[int]:
         """Return the steps without inputs, which are due once."""
@@ -130,7 +134,7 @@ class ExecutionState:
         for step in self.plan.steps:
             is_fed = any(plan.sources for plan in step.inputs)
             if not step.due_when_open and not is_fed:
-                first.append(self.mark(step))
+                first.append(self.mark_index(step))
         return first
 
     # -- state -------------------------------------------------------------------------------------
@@ -161,7 +165,7 @@ class ExecutionState:
         self.due[:] = state["due"]
         self.open_counts[:] = state["openings"]
 
-    def transfer_from(
+    def inherit_from(
         self,
         old: ExecutionState,
         surviving: set[str],
@@ -193,13 +197,13 @@ class ExecutionState:
         """
         unchanged = surviving - rerun
         delivered_constants = {name: constant[name] for name in constant.keys() & unchanged}
-        self._transfer_values(old, surviving, delivered_constants)
+        self._inherit_values(old, surviving, delivered_constants)
         old_indices = {key: index for index, key in enumerate(old.keys())}
-        self._transfer_counters(old, old_indices)
+        self._inherit_counters(old, old_indices)
         self.due[:] = self._due_after_edit(old, old_indices, unchanged)
         self.restart()
 
-    def _transfer_values(
+    def _inherit_values(
         self,
         old: ExecutionState,
         surviving: set[str],
@@ -221,12 +225,12 @@ class ExecutionState:
                 delivered[name, output] = value, now
         delivered |= old._delivered()
 
-        for (node, output, use), slot in self._slots().items():
-            if node in surviving and use != "on" and (node, output) in delivered:
+        for (node, output, kind), slot in self._slots().items():
+            if node in surviving and kind != "on" and (node, output) in delivered:
                 value, delivered_at = delivered[node, output]
-                self.values[slot] = delivered_at if use == "delivered_at" else value
+                self.values[slot] = delivered_at if kind == "delivered_at" else value
 
-    def _transfer_counters(self, old: ExecutionState, old_indices: Mapping[Hashable, int]) -> None:
+    def _inherit_counters(self, old: ExecutionState, old_indices: Mapping[Hashable, int]) -> None:
         """Take over the counters of all steps and latches that the old plan has as well."""
         for index, key in enumerate(self.keys()):
             old_index = old_indices.get(key)
@@ -255,7 +259,7 @@ class ExecutionState:
         due: list[int] = []
         # the keys of latches come last
         for step, key in zip(self.plan.steps, self.keys(), strict=False):
-            if step.role not in ("tick", "launch"):
+            if step.role not in ("tick", "submit"):
                 continue
             old_index = old_indices.get(key)
             if (
@@ -263,13 +267,13 @@ class ExecutionState:
                 or step.node not in unchanged
                 or self._becomes_due(step, old, old_index)
             ):
-                due.append(self.mark(step))
+                due.append(self.mark_index(step))
         return due
 
     def _becomes_due(self, step: Step, old: ExecutionState, old_index: int) -> bool:
         """Return whether a step of an unchanged node has something to do that it has not done."""
         # new links: their last values have been delivered, but not to this step
-        if old.plan.links(step.node) != self.plan.links(step.node):
+        if old.plan.in_edges(step.node) != self.plan.in_edges(step.node):
             return True
         # it was due already, now or when its clock opens
         old_pending = old.size + old_index
@@ -283,7 +287,7 @@ class ExecutionState:
         """Return a key for each step and latch that means the same in another plan."""
         keys: list[Hashable] = []
         for step in self.plan.steps:
-            if step.role in ("tick", "launch"):
+            if step.role in ("tick", "submit"):
                 keys.append(("takes", step.node))
             else:
                 names = [output.name for output in step.outputs]
@@ -293,20 +297,20 @@ class ExecutionState:
         return keys
 
     @cached_property
-    def output_slots(self) -> dict[tuple[str, str, Use], int]:
-        """Return the slot of each output: (node, output, use) -> slot,
+    def output_slots(self) -> dict[tuple[str, str, SlotKind], int]:
+        """Return the slot of each output: (node, output, kind) -> slot,
         without the functions of lazy outputs.
         """
         return self._slots()
 
-    def _slots(self) -> dict[tuple[str, str, Use], int]:
+    def _slots(self) -> dict[tuple[str, str, SlotKind], int]:
         lazy = self._lazy_slots()
-        slots: dict[tuple[str, str, Use], int] = {}
+        slots: dict[tuple[str, str, SlotKind], int] = {}
         for step in self.plan.steps:
             for output in step.outputs:
-                for use, slot in output.slots.items():
+                for kind, slot in output.slots.items():
                     if slot not in lazy:
-                        slots[step.node, output.name, use] = slot
+                        slots[step.node, output.name, kind] = slot
         return slots
 
     def _delivered(self) -> dict[tuple[str, str], tuple[Any, int]]:
@@ -315,9 +319,9 @@ class ExecutionState:
         """
         found: dict[tuple[str, str], tuple[Any, int]] = {}
         slots = self._slots()
-        for (node, socket, use), slot in slots.items():
+        for (node, socket, kind), slot in slots.items():
             value = self.values[slot]
-            if use in ("last", "last_or_none") and value is not self.initial[slot]:
+            if kind in ("last", "last_or_none") and value is not self.initial[slot]:
                 delivered_at = slots.get((node, socket, "delivered_at"), TICK_SLOT)
                 found[node, socket] = value, self.values[delivered_at]
         return found

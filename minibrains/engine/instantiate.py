@@ -32,7 +32,7 @@ def instantiate_nodes(
             raise NodeFailed(name, checked.entry.type, None, error) from error
         else:
             runtimes[name] = runtime = NodeRuntime(checked, node, is_replayed(plan, name, tape))
-            if checked.cls.named_links:
+            if checked.cls.reads_sources:
                 runtime.sources = plan.graph.sources(name)
     if faults:
         raise WorkflowError(faults, plan.graph.workflow.where)

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from typing import Any
 
 from minibrains.engine.execution_state import ExecutionState
@@ -14,23 +15,30 @@ from minibrains.engine.node_runtime import NodeRuntime, registers_first
 from minibrains.engine.plan import Plan
 from minibrains.engine.replay_policy import Tape, is_replayed
 from minibrains.errors import RunError
+from minibrains.graph.check import CheckedNode, Graph
 from minibrains.host import Episode
+
+
+class Fate(Enum):
+    """What an edit does for a node of the new plan, which is matched by id with one of the old."""
+
+    STAY = auto()
+    """Keep the node, its state and its pending result; set the widgets that have changed."""
+    INHERIT = auto()
+    """Make a new node, which inherits the state of the old one: the brain has changed, or the
+    executor, or the links of a node whose class has the option `reads_sources`."""
+    START = auto()
+    """Make a new node, without a state: no node of this type had the id; a widget with `rebuild`
+    has changed; or a constant node has, which is run at once."""
 
 
 @dataclass(eq=False)
 class Edit:
     """A change from one plan to another, prepared while the first one runs.
 
-    Nodes are matched by id and type: they keep their state, and widgets are set in place. Those of
-    another type are replaced.
-
-    A node whose brain changed, or that gets another executor, is replaced by a new node that
-    inherits its state. So is one whose links changed, if its class has the option `named_links`. A
-    node with a changed widget that has `rebuild` is replaced by a new one without the state, and so
-    is a constant node that has changed, which is run at once.
-
     The calls, in this order: `diff` and the preparation of the new nodes while the game goes on;
-    `begin` and `take_over`, or `refuse`, between two ticks; `close` while the game goes on again.
+    `begin` and `inherit_from`, or `refuse`, between two ticks; `close` while the game goes on
+    again.
     """
 
     plan: Plan
@@ -41,8 +49,8 @@ class Edit:
     cannot be applied."""
     runtimes: dict[str, NodeRuntime]
     """The new node runtimes. That of a node that stays has the same node as the old one."""
-    inheriting: set[str]
-    """New nodes that take over the state of their predecessors."""
+    fates: Mapping[str, Fate]
+    """What becomes of each node of the new plan."""
     changed_widgets: dict[str, dict[str, Any]]
     """Node that stays -> its changed widgets, with their new values."""
     execution: ExecutionState = field(init=False)
@@ -70,38 +78,24 @@ class Edit:
         Raises what instantiating a node raises, or a node that refuses its new widgets.
         """
         # what becomes of each node
-        to_make: list[str] = []
-        inheriting: set[str] = set()
+        fates: dict[str, Fate] = {}
         changed_widgets: dict[str, dict[str, Any]] = {}
-        was_constant, is_constant = old.constant_nodes, new.constant_nodes
+        constants = new.constant_nodes
+        new_constants = constants - old.constant_nodes
         for name, checked in new.graph.nodes.items():
             runtime = old_runtimes.get(name)
-            if runtime is None or runtime.checked.cls is not checked.cls:
-                to_make.append(name)
+            if runtime is None or runtime.checked.cls is not checked.cls or name in new_constants:
+                fates[name] = Fate.START
                 continue
-            widgets = runtime.checked.widgets
-            changed = {
-                key: value for key, value in checked.widgets.items() if widgets.get(key) != value
-            }
-            if any(checked.cls.schema.widgets[key].rebuild for key in changed):
-                to_make.append(name)
-            elif name in is_constant and (changed or name not in was_constant):
-                # the new node runs while the game goes on, and the old one may still be in use
-                to_make.append(name)
-            elif (
-                runtime.checked.brain_sha256 != checked.brain_sha256
-                or runtime.checked.background != checked.background
-                or (checked.cls.named_links and runtime.sources != new.graph.sources(name))
-            ):
-                to_make.append(name)
-                if runtime.has_state:
-                    inheriting.add(name)
-            elif changed:
+            changed = _changed_widgets(runtime.checked, checked)
+            fates[name] = _fate(runtime, checked, changed, name in constants, new.graph)
+            if changed and fates[name] is Fate.STAY:
                 changed_widgets[name] = changed
 
         # the new nodes
         # throwaway nodes, only to run `check()` on the new widgets
         instantiate_nodes(new, changed_widgets)
+        to_make = [name for name, fate in fates.items() if fate is not Fate.STAY]
         made = instantiate_nodes(new, to_make, tape)
 
         # the runtimes of all
@@ -113,7 +107,7 @@ class Edit:
                 runtimes[name] = old_runtimes[name].carried_over(
                     checked, is_replayed(new, name, tape)
                 )
-        return cls(new, tape_value, old_runtimes, runtimes, inheriting, changed_widgets)
+        return cls(new, tape_value, old_runtimes, runtimes, fates, changed_widgets)
 
     def describe(self) -> str:
         """Return a description of the changes, for people."""
@@ -162,7 +156,7 @@ class Edit:
                     self._restore_widgets()
                     raise runtime.failure(tick, error) from error
 
-    def take_over(self, old: ExecutionState) -> None:
+    def inherit_from(self, old: ExecutionState) -> None:
         """Take over the values of the old plan's tables, between two ticks.
 
         `closing` has the removed nodes afterwards.
@@ -172,10 +166,10 @@ class Edit:
             runtime.apply_limits()
 
         # whose values are valid in the new plan, and which nodes must run again
-        surviving = self.inheriting.copy()
+        surviving: set[str] = set()
         rerun: set[str] = set()
         for name, runtime in self.runtimes.items():
-            if self._stays(runtime):
+            if self.fates[name] is not Fate.START:
                 surviving.add(name)
             old_runtime = self.old_runtimes.get(name)
             if old_runtime is not None and runtime.runs_again_after(old_runtime):
@@ -186,7 +180,7 @@ class Edit:
         for name, runtime in self.runtimes.items():
             if runtime.constant is not None:
                 constant[name] = runtime.constant.outputs
-        self.execution.transfer_from(old, surviving, rerun, constant)
+        self.execution.inherit_from(old, surviving, rerun, constant)
 
         self.closing = [
             runtime for runtime in registers_first(self.old_runtimes) if not self._stays(runtime)
@@ -206,8 +200,7 @@ class Edit:
 
     def _stays(self, runtime: NodeRuntime) -> bool:
         """Return True if the node of a runtime is in both the old and the new plan."""
-        old, new = self.old_runtimes.get(runtime.name), self.runtimes.get(runtime.name)
-        return old is not None and new is not None and old.node is new.node
+        return self.fates.get(runtime.name) is Fate.STAY
 
     def _new_runtimes(self) -> list[NodeRuntime]:
         """Return the runtimes of the nodes that are not in the old plan, registers first."""
@@ -216,8 +209,8 @@ class Edit:
     def _begin_episode(self, runtime: NodeRuntime, episode: Episode, tick: int) -> None:
         try:
             runtime.reset(episode)
-            if runtime.name in self.inheriting:
-                runtime.take_state(self.old_runtimes[runtime.name])
+            if self.fates[runtime.name] is Fate.INHERIT:
+                runtime.inherit_from(self.old_runtimes[runtime.name])
         except Exception as error:
             raise runtime.failure(tick, error) from error
 
@@ -228,3 +221,43 @@ class Edit:
             if runtime.is_open:
                 with suppress(Exception):
                     runtime.endpoint.set(**{widget: old_widgets[widget] for widget in widgets})
+
+
+def _fate(
+    runtime: NodeRuntime,
+    checked: CheckedNode,
+    changed_widgets: Mapping[str, Any],
+    is_constant: bool,
+    graph: Graph,
+) -> Fate:
+    """Return what becomes of a node whose type is the same in the new plan.
+
+    Args:
+        runtime: The runtime of the old node.
+        checked: The node in the new plan.
+        changed_widgets: Its changed widgets, with their new values.
+        is_constant: Whether it is a constant node, in both plans.
+        graph: The graph of the new plan.
+    """
+    if any(checked.cls.schema.widgets[widget].rebuild for widget in changed_widgets):
+        return Fate.START
+    if is_constant and changed_widgets:
+        # the new node runs while the game goes on, and the old one may still be in use
+        return Fate.START
+    has_other_links = checked.cls.reads_sources and runtime.sources != graph.sources(checked.id)
+    if (
+        runtime.checked.brain_sha256 == checked.brain_sha256
+        and runtime.checked.background == checked.background
+        and not has_other_links
+    ):
+        return Fate.STAY
+    return Fate.INHERIT if runtime.has_state else Fate.START
+
+
+def _changed_widgets(old: CheckedNode, new: CheckedNode) -> dict[str, Any]:
+    """Return the widgets that have changed, with their new values."""
+    changed: dict[str, Any] = {}
+    for widget, value in new.widgets.items():
+        if old.widgets.get(widget) != value:
+            changed[widget] = value
+    return changed

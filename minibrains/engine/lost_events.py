@@ -50,13 +50,13 @@ def find_lost_events(plan: Plan) -> list[LostEvents]:
             )
     found: list[LostEvents] = []
     for step in plan.steps:
-        if step.role not in ("tick", "launch"):
+        if step.role not in ("tick", "submit"):
             continue
         for edge in in_edges[step.node]:
             if edge.input.reading != "on":
                 continue
             ticks = delivered[edge.source, edge.output.name]
-            thinks = step.role == "launch"
+            thinks = step.role == "submit"
             closed = bool(step.clocks) and (ticks is None or not ticks <= step.clocks)
             if thinks or closed:
                 found.append(LostEvents(edge, thinks))

@@ -55,7 +55,7 @@ class NodeRuntime:
     """True if its results come from a tape, so it is neither opened nor called."""
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Input -> the ids of the nodes that are linked to it; empty unless its class has the option
-    `named_links`."""
+    `reads_sources`."""
     sizes: dict[str, int] = field(default_factory=dict)
     """Sizes of its sockets that it gave to `host.size`."""
     background: BackgroundNode | None = None
@@ -241,13 +241,13 @@ class NodeRuntime:
             constant=None,
         )
 
-    def take_state(self, before: NodeRuntime) -> None:
+    def inherit_from(self, before: NodeRuntime) -> None:
         """Take over the state and the pending result of the node that this one replaces."""
         if before.pending is not None:
             before.pending.finish()
         self.endpoint.load_state(before.endpoint.state())
         if before.pending is not None and self.pending is not None:
-            self.pending.inherit(before.pending)
+            self.pending.inherit_from(before.pending)
 
     def runs_again_after(self, before: NodeRuntime) -> bool:
         """Return whether a node that stays has to run again: its constant result changed,
@@ -256,7 +256,7 @@ class NodeRuntime:
         if self.constant is not None:
             return before.constant is None or before.constant.signature != self.constant.signature
         dropped = before.pending if self.pending is None else None
-        return dropped is not None and (dropped.call is not None or dropped.relaunch)
+        return dropped is not None and (dropped.call is not None or dropped.resubmit)
 
     def apply_limits(self) -> None:
         """Apply the workflow's time limit and latency of the node."""

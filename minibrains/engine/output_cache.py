@@ -34,7 +34,7 @@ class OutputCache:
     def __init__(self, budget: int = MEMORY, disk: DiskCache | None = None) -> None:
         """Make an empty cache of `budget` bytes.
 
-        `disk` outlives the process and is used for nodes with `keep=True`.
+        `disk` outlives the process and is used for nodes with `cache_on_disk=True`.
         """
         self.budget = budget
         self.disk = disk
@@ -111,7 +111,7 @@ def fold_constants(plan: Plan, runtimes: Mapping[str, NodeRuntime], cache: Outpu
             made, computed = _result(runtime, signature, _arguments(node, edges, outputs), cache)
             outputs_of = _by_output(node, made.value)
             if computed:
-                cache.put(signature, made, node.cls.keep)
+                cache.put(signature, made, node.cls.cache_on_disk)
         except Exception as error:
             raise runtime.failure(None, error) from error
         runtime.constant = ConstantResult(made.value, computed, signature, outputs_of)
@@ -127,7 +127,7 @@ def _result(
 ) -> tuple[Made, bool]:
     """Return a constant result, and whether it had to be computed. Raises what the node raises."""
     try:
-        made = cache.get(signature, runtime.checked.cls.keep)
+        made = cache.get(signature, runtime.checked.cls.cache_on_disk)
     except KeyError:
         began = perf_counter()
         value = runtime.endpoint.tick(*arguments)

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from minibrains.graph.check import Graph
-from minibrains.graph.link import Link
+from minibrains.graph.socket_ref import SocketRef
 
 TICK_SLOT = 0
 """The slot that holds the number of the current tick."""
 
-Use = Literal["last", "last_or_none", "on", "delivered_at"]
+SlotKind = Literal["last", "last_or_none", "on", "delivered_at"]
 """The content of a slot: the last value; the same, but None before the first; the value on its
 delivery tick, else None; the tick of the last delivery.
 """
@@ -28,7 +28,7 @@ class Clock:
     every: int = 1
     hertz: float | None = None
     offset: int = 0
-    when: Link | None = None
+    when: SocketRef | None = None
     sheddable: bool = False
     """The load shedder may open the clock less often: it is the clock of a node with `"optional":
     true`."""
@@ -40,8 +40,8 @@ class OutputPlan:
 
     name: str
     absent: bool
-    slots: dict[Use, int] = field(default_factory=dict)
-    marks: list[int] = field(default_factory=list)
+    slots: dict[SlotKind, int] = field(default_factory=dict)
+    readers: list[int] = field(default_factory=list)
     """The indices of the steps that a delivery makes due."""
 
 
@@ -65,7 +65,7 @@ class InputPlan:
     """The step does not run before the first delivery."""
 
 
-Role = Literal["emit", "tick", "read", "gate", "launch", "arrive"]
+Role = Literal["emit", "tick", "read", "gate", "submit", "poll"]
 
 
 @dataclass(slots=True, eq=False)
@@ -73,7 +73,7 @@ class Step:
     """One entry of the step table: a node's tick, a register's emit, the read of a lazy output,
     a clock gate.
 
-    A node that continues has two: `launch` takes its inputs, `arrive` delivers the result some
+    A node that continues has two: `submit` takes its inputs, `poll` delivers the result some
     ticks later.
     """
 
@@ -129,8 +129,8 @@ class Plan:
     graph: Graph
     steps: tuple[Step, ...]
     latches: tuple[Latch, ...]
-    slots: tuple[Use, ...]
-    """The use of each slot, by the number of the slot."""
+    slots: tuple[SlotKind, ...]
+    """The kind of each slot, by the number of the slot."""
     terminals: tuple[int, ...]
     """Slots that end the episode when they hold True."""
     region: RegionPlan | None = None
@@ -140,8 +140,8 @@ class Plan:
         """Return the ids of the constant nodes."""
         return frozenset(step.node for step in self.steps if step.constant)
 
-    def links(self, node: str) -> set[tuple[str, str, str]]:
-        """Return the links that feed a node: (source, its output, the node's input)."""
+    def in_edges(self, node: str) -> set[tuple[str, str, str]]:
+        """Return the edges to a node: (source, its output, the node's input)."""
         return {
             (edge.source, edge.output.name, edge.input.name)
             for edge in self.graph.edges

@@ -12,7 +12,7 @@ from minibrains.annotations import ABSENT
 from minibrains.engine.execution_state import ExecutionState
 from minibrains.engine.plan import OutputPlan, RegionPlan, Step
 from minibrains.engine.steps import UNSET, StepFunction, make_step
-from minibrains.graph.link import Link
+from minibrains.graph.socket_ref import SocketRef
 
 
 class RegionSteps:
@@ -46,7 +46,7 @@ class RegionSteps:
         nodes, which never are."""
         for step in self._steps:
             self._awaited.update(slot for slot in step.awaited if slot not in own)
-        self._answer: Mapping[Link, Any] = {}
+        self._answer: Mapping[SocketRef, Any] = {}
         self._deliveries = [self._delivery(step) for step in self._steps]
 
     @property
@@ -101,7 +101,7 @@ class RegionSteps:
         values = self._execution.values
         return [values[slot] for slot in self.plan.inputs]
 
-    def deliver(self, answer: Mapping[Link, Any]) -> None:
+    def deliver(self, answer: Mapping[SocketRef, Any]) -> None:
         """Deliver values for `Region.outputs`, which the steps after the region read."""
         self._answer = answer
         for delivery in self._deliveries:
@@ -110,7 +110,7 @@ class RegionSteps:
     def _delivery(self, step: Step) -> StepFunction:
         execution = self._execution
         node = execution.plan.graph.nodes[step.node]
-        links = [Link(step.node, output.name) for output in step.outputs]
+        links = [SocketRef(step.node, output.name) for output in step.outputs]
 
         def take() -> Any:
             values = [self._answer.get(link, ABSENT) for link in links]
@@ -125,20 +125,16 @@ class RegionSteps:
             execution.values,
             execution.marks,
             execution.event_slots,
-            self._targets,
+            self._execution.marks_of_readers,
         )
 
     def _seen_outside(self, step: Step, output: OutputPlan) -> OutputPlan:
         """Return the plan of an output without what only the region's own nodes read of it."""
-        if Link(step.node, output.name) not in self._region.outputs:
+        if SocketRef(step.node, output.name) not in self._region.outputs:
             return OutputPlan(output.name, output.absent)
         steps = self._execution.plan.steps
-        marks = [mark for mark in output.marks if steps[mark].node not in self._region.nodes]
-        return replace(output, marks=marks)
-
-    def _targets(self, output: OutputPlan) -> tuple[int, ...]:
-        execution = self._execution
-        return tuple(execution.mark(execution.plan.steps[target]) for target in output.marks)
+        readers = [index for index in output.readers if steps[index].node not in self._region.nodes]
+        return replace(output, readers=readers)
 
 
 def _nothing() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from minibrains.engine.plan import InputPlan, Latch, OutputPlan, Step
 from minibrains.engine.steps import UNSET, StepFunction
-from minibrains.engine.tick import begin_tick, end_tick, is_terminal
+from minibrains.engine.tick import NO_STEP, begin_tick, end_tick, is_terminal
 
 if TYPE_CHECKING:
     from minibrains.engine.engine import Engine
@@ -40,7 +40,7 @@ def advance_by_steps(engine: Engine, after_step: AfterStep) -> bool:
     try:
         ended = is_terminal(engine)
     except Exception as error:
-        engine.step_failed(-1, error)
+        engine.step_failed(NO_STEP, error)
         raise
     if not ended:
         _run(engine, iter(execution.latches), after_step)
@@ -103,8 +103,8 @@ def _inputs(
 def _outputs(values: Sequence[Any], outputs: Iterable[OutputPlan]) -> dict[str, Any]:
     delivered: dict[str, Any] = {}
     for output in outputs:
-        for use, slot in output.slots.items():
+        for kind, slot in output.slots.items():
             value = values[slot]
-            if use != "delivered_at" and value is not UNSET and value is not None:
+            if kind != "delivered_at" and value is not UNSET and value is not None:
                 delivered[output.name] = value
     return delivered

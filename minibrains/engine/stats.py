@@ -55,7 +55,7 @@ def collect_stats(
     cached: dict[str, int] = defaultdict(int)
     reasons: dict[str, str] = defaultdict(str)
     for index, (role, name) in enumerate(zip(execution.roles, execution.owners, strict=True)):
-        if role in ("emit", "tick", "launch"):
+        if role in ("emit", "tick", "submit"):
             runs[name] += execution.visits[index] - execution.skipped[index]
             cached[name] += execution.cached[index]
         if role != "gate":

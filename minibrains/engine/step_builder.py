@@ -29,7 +29,7 @@ from minibrains.annotations import ABSENT
 from minibrains.engine.background import BackgroundNode, ReplayedCall
 from minibrains.engine.execution_state import ExecutionState
 from minibrains.engine.node_runtime import ConstantResult, NodeRuntime
-from minibrains.engine.plan import TICK_SLOT, Clock, Latch, OutputPlan, Step
+from minibrains.engine.plan import TICK_SLOT, Clock, Latch, Step
 from minibrains.engine.region_steps import RegionSteps
 from minibrains.engine.replay_policy import Result, Tape, record_result, replay_result, through_tape
 from minibrains.engine.steps import UNSET, StepFunction, make_step
@@ -86,13 +86,13 @@ class _StepBuilder:
             return self._clock_gate(step)
         if self.execution.region is not None and step.index in self.execution.region.plan.steps:
             return self._region_step(step, self.execution.region)
-        if self.runtimes[step.node].replayed and step.role != "launch":
+        if self.runtimes[step.node].replayed and step.role != "submit":
             return self._replay(step)
-        if step.role == "arrive":
-            return self._arrive(step)
+        if step.role == "poll":
+            return self._poll(step)
         returns_tuple = self.graph.nodes[step.node].cls.schema.returns_tuple and step.role not in (
             "read",
-            "launch",
+            "submit",
         )
         run = self._make(self._call(step), step, returns_tuple)
         if step.clocks and not step.due_when_open:
@@ -115,7 +115,7 @@ class _StepBuilder:
             execution.values,
             execution.marks,
             execution.event_slots,
-            self._targets,
+            execution.marks_of_readers,
         )
         if latch.awaited:
             run = self._when_delivered(run, index, position, latch.awaited, execution.latches)
@@ -131,12 +131,7 @@ class _StepBuilder:
             execution.values,
             execution.marks,
             execution.event_slots,
-            self._targets,
-        )
-
-    def _targets(self, output: OutputPlan) -> tuple[int, ...]:
-        return tuple(
-            self.execution.mark(self.execution.plan.steps[target]) for target in output.marks
+            execution.marks_of_readers,
         )
 
     # -- the function that a step calls ------------------------------------------------------------
@@ -145,10 +140,10 @@ class _StepBuilder:
         if step.role == "read":
             return _call
         runtime = self.runtimes[step.node]
-        if step.role == "launch" and runtime.replayed:
-            return self._launch_in_replay(step, runtime.replayed_call)
-        if step.role == "launch":
-            return self._launch(step)
+        if step.role == "submit" and runtime.replayed:
+            return self._submit_in_replay(step, runtime.replayed_call)
+        if step.role == "submit":
+            return self._submit(step)
         if step.role == "emit":
             return through_tape(runtime.node.emit, runtime.checked, self.context.tape)
         if runtime.constant is not None:
@@ -159,12 +154,10 @@ class _StepBuilder:
 
     def _constant(self, step: Step, constant: ConstantResult) -> Callable[..., Any]:
         """Deliver a constant result. The first delivery counts as the run that computed it."""
-        result, skipped, cached, index = (
-            constant.result,
-            self.execution.skipped,
-            self.execution.cached,
-            step.index,
-        )
+        result = constant.result
+        skipped = self.execution.skipped
+        cached = self.execution.cached
+        index = step.index
         new = constant.computed
 
         def deliver_constant(*arguments: Any) -> Any:
@@ -214,19 +207,18 @@ class _StepBuilder:
 
         An edit can make a node due because its call was still running; a replay has no such call.
         """
-        name, tape, execution, skipped, index = (
-            step.node,
-            self.context.tape,
-            self.execution,
-            self.execution.skipped,
-            step.index,
-        )
+        name = step.node
+        tape = self.context.tape
+        execution = self.execution
+        skipped = self.execution.skipped
+        index = step.index
         assert tape is not None
         execution.template[index] = 1
         replayed_call = self.runtimes[name].replayed_call
-        again = pending = execution.size + index
-        if step.role == "arrive":
-            again = execution.mark(self._launch_of(name))
+        pending = execution.size + index
+        again = pending
+        if step.role == "poll":
+            again = execution.mark_index(self._submit_step_of(name))
         returns_tuple = self.graph.nodes[name].cls.schema.returns_tuple
         found: list[Result] = []
 
@@ -234,9 +226,16 @@ class _StepBuilder:
             return replay_result(found.pop())
 
         call = self._or_fallback(step, take)
-        values, marks, event_slots = execution.values, execution.marks, execution.event_slots
+        marks = execution.marks
         deliver = make_step(
-            call, (), step.outputs, returns_tuple, values, marks, event_slots, self._targets
+            call,
+            (),
+            step.outputs,
+            returns_tuple,
+            execution.values,
+            marks,
+            execution.event_slots,
+            execution.marks_of_readers,
         )
 
         def replay() -> None:
@@ -246,31 +245,31 @@ class _StepBuilder:
                 return
             # a fork begins with the marks that the run had
             marks[pending] = 0
-            replayed_call.launched = None
-            if replayed_call.relaunch:
-                replayed_call.relaunch = False
+            replayed_call.submitted = None
+            if replayed_call.resubmit:
+                replayed_call.resubmit = False
                 marks[again] = 1
             found.append(result)
             deliver()
 
         return replay
 
-    def _launch_in_replay(self, step: Step, replayed_call: ReplayedCall) -> Callable[..., Any]:
+    def _submit_in_replay(self, step: Step, replayed_call: ReplayedCall) -> Callable[..., Any]:
         """Note that the node is thinking, and call nothing."""
         values, terminals = self.execution.values, self.execution.plan.terminals
 
-        def launch(*arguments: Any) -> None:
-            if replayed_call.launched is not None:
-                replayed_call.relaunch = True
+        def submit(*arguments: Any) -> None:
+            if replayed_call.submitted is not None:
+                replayed_call.resubmit = True
             elif not any(values[slot] for slot in terminals):
-                replayed_call.launched = values[TICK_SLOT]
+                replayed_call.submitted = values[TICK_SLOT]
 
-        return launch
+        return submit
 
-    def _launch_of(self, node: str) -> Step:
-        """Return the step that launches a node that continues."""
+    def _submit_step_of(self, node: str) -> Step:
+        """Return the step that begins a call of a node that continues."""
         steps = self.execution.plan.steps
-        return next(step for step in steps if step.role == "launch" and step.node == node)
+        return next(step for step in steps if step.role == "submit" and step.node == node)
 
     def _blocking_call(self, step: Step, background: BackgroundNode) -> Callable[..., Any]:
         """Call a background node with `"busy": "wait"`:
@@ -279,9 +278,9 @@ class _StepBuilder:
         values = self.execution.values
 
         def ask(*arguments: Any) -> Any:
-            launched = background.launch(arguments, values[TICK_SLOT])
-            background.wait(launched)
-            return launched.take()
+            call = background.submit(arguments, values[TICK_SLOT])
+            background.wait(call)
+            return call.take()
 
         return self._not_counted(step, record_result(ask, step.node, self.context.tape))
 
@@ -300,7 +299,7 @@ class _StepBuilder:
 
         return uncounted
 
-    def _launch(self, step: Step) -> Callable[..., Any]:
+    def _submit(self, step: Step) -> Callable[..., Any]:
         runtime, context, execution = self.runtimes[step.node], self.context, self.execution
         values, skipped, index = execution.values, execution.skipped, step.index
         terminals = execution.plan.terminals
@@ -308,31 +307,29 @@ class _StepBuilder:
         pending = runtime.pending
         assert pending is not None
 
-        def launch(*arguments: Any) -> None:
+        def submit(*arguments: Any) -> None:
             if pending.call is not None:
-                pending.relaunch = True
+                pending.resubmit = True
                 skipped[index] += 1
             elif not any(values[slot] for slot in terminals):  # like a latch: not on the last tick
                 try:
-                    pending.launch(arguments, values[TICK_SLOT], not context.realtime)
+                    pending.submit(arguments, values[TICK_SLOT], not context.realtime)
                 except RunError as error:
                     if after_failed_step(on_error, error) != "fallback":
                         raise
                     pending.fail(error, values[TICK_SLOT])
 
-        return launch
+        return submit
 
-    def _arrive(self, step: Step) -> StepFunction:
+    def _poll(self, step: Step) -> StepFunction:
         runtime, context, execution = self.runtimes[step.node], self.context, self.execution
         pending = runtime.pending
         assert pending is not None
-        values, marks, skipped, index = (
-            execution.values,
-            execution.marks,
-            execution.skipped,
-            step.index,
-        )
-        again = execution.mark(self._launch_of(step.node))
+        values = execution.values
+        marks = execution.marks
+        skipped = execution.skipped
+        index = step.index
+        again = execution.mark_index(self._submit_step_of(step.node))
 
         def take() -> Any:
             return pending.take(values[TICK_SLOT])  # on the fast clock it may not be there yet
@@ -342,25 +339,23 @@ class _StepBuilder:
             self._or_fallback(step, call), step, runtime.checked.cls.schema.returns_tuple
         )
 
-        def arrive() -> None:
-            if not pending.arrives(values[TICK_SLOT], not context.realtime):
+        def poll() -> None:
+            if not pending.is_ready(values[TICK_SLOT], not context.realtime):
                 skipped[index] += 1
                 return
-            if pending.relaunch:
-                pending.relaunch = False
+            if pending.resubmit:
+                pending.resubmit = False
                 marks[again] = 1
             deliver()
 
-        return arrive
+        return poll
 
     # -- waiting -----------------------------------------------------------------------------------
 
     def _when_marked(self, run: StepFunction, index: int) -> StepFunction:
-        marks, skipped, pending = (
-            self.execution.marks,
-            self.execution.skipped,
-            self.execution.size + index,
-        )
+        marks = self.execution.marks
+        skipped = self.execution.skipped
+        pending = self.execution.size + index
 
         def due() -> None:
             if marks[pending]:
@@ -400,12 +395,10 @@ class _StepBuilder:
         clock, members, marks = step.clock or Clock(), tuple(step.members), self.execution.marks
         open_now = self._opening(clock, step.node)
         flag = step.inputs[0].sources[0].slot if step.inputs else None
-        values, context, open_counts, index = (
-            self.execution.values,
-            self.context,
-            self.execution.open_counts,
-            step.index,
-        )
+        values = self.execution.values
+        context = self.context
+        open_counts = self.execution.open_counts
+        index = step.index
 
         def gate() -> None:
             if open_now() and (flag is None or values[flag]):

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from minibrains.engine.engine import Engine
-from minibrains.engine.plan import Use
+from minibrains.engine.plan import SlotKind
 from minibrains.engine.steps import UNSET, StepFunction
 from minibrains.engine.tick import begin_tick, end_tick, is_terminal
 from minibrains.errors import RunError
-from minibrains.graph.link import Link
+from minibrains.graph.socket_ref import SocketRef
 
-_USES: Final[tuple[Use, ...]] = ("last", "last_or_none", "on")
+_KINDS: Final[tuple[SlotKind, ...]] = ("last", "last_or_none", "on")
 _TIMEOUT: Final = 100_000
 """The most ticks from one decision to the next: half an hour of a game."""
 
@@ -43,14 +43,14 @@ class Stepper:
         self._asked_at = 0
         """The tick of the last decision."""
 
-    def value(self, link: Link) -> Any:
+    def value(self, link: SocketRef) -> Any:
         """Return the value of an output at the present decision; None if nothing was delivered.
 
         It is kept only if something outside of the region reads it.
         """
         execution = self.engine.execution
-        for use in _USES:
-            slot = execution.output_slots.get((link.node, link.socket, use))
+        for kind in _KINDS:
+            slot = execution.output_slots.get((link.node, link.socket, kind))
             if slot is not None and execution.values[slot] is not UNSET:
                 return execution.values[slot]
         return None
@@ -75,7 +75,7 @@ class Stepper:
         self._asked_at = 0
         return self._go_on()
 
-    def step(self, answer: Mapping[Link, Any]) -> bool:
+    def step(self, answer: Mapping[SocketRef, Any]) -> bool:
         """Answer in the region's place, and go on to the next decision, or to the end.
 
         Returns:
@@ -131,7 +131,7 @@ class Stepper:
             self._rewarded = True
 
     def _end(self) -> None:
-        """End the tick: latch unless it is a terminal one, and clean up."""
+        """Run the phases of the tick that come after the steps."""
         engine = self.engine
         self._take_reward()
         self.terminated = is_terminal(engine)

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, Final
 
 from minibrains.annotations import ABSENT, Sample
-from minibrains.engine.plan import TICK_SLOT, InputPlan, OutputPlan, Use
+from minibrains.engine.plan import TICK_SLOT, InputPlan, OutputPlan, SlotKind
 
 StepFunction = Callable[[], None]
 
@@ -41,8 +41,8 @@ def _undeclared(name: str) -> None:
 ArgumentShape = tuple[bool, bool, tuple[bool, ...]]
 """Shape of an argument: whether it takes many links; whether it is awaited; for each link, whether
 it is read as a Sample."""
-OutputShape = tuple[bool, tuple[Use, ...], int]
-"""Shape of an output: whether it may be absent; the uses of its slots; the number of steps that a
+OutputShape = tuple[bool, tuple[SlotKind, ...], int]
+"""Shape of an output: whether it may be absent; the kinds of its slots; the number of steps that a
 delivery marks."""
 Shape = tuple[tuple[ArgumentShape, ...], tuple[OutputShape, ...], bool]
 """The arguments; the outputs; whether the node returns a tuple of them."""
@@ -105,7 +105,7 @@ def shape_of(
         arguments.append((plan.many, plan.awaited, sampled))
     results: list[OutputShape] = []
     for output in outputs:
-        mark_count = min(len(output.marks), ONE_BY_ONE + 1)
+        mark_count = min(len(output.readers), ONE_BY_ONE + 1)
         results.append((output.absent, tuple(output.slots), mark_count))
     return tuple(arguments), tuple(results), returns_tuple
 
@@ -201,11 +201,11 @@ class _SourceWriter:
             indent = "    "
         else:
             self._body.append(f"if out{index} is ABSENT: undeclared(names[{index}])")
-        for use in slots:
+        for kind in slots:
             slot = self._parameter("s")
-            delivered = f"values[{TICK_SLOT}]" if use == "delivered_at" else f"out{index}"
+            delivered = f"values[{TICK_SLOT}]" if kind == "delivered_at" else f"out{index}"
             self._body.append(f"{indent}values[{slot}] = {delivered}")
-            if use == "on":
+            if kind == "on":
                 self._body.append(f"{indent}event_slots.append({slot})")
         if mark_count > ONE_BY_ONE:
             self._body.append(f"{indent}for target in {self._parameter('t')}: marks[target] = 1")

@@ -1,10 +1,24 @@
-"""The parts of a tick, for callers that stop within one; `Engine.advance` runs whole ticks."""
+"""The phases of a tick, and what holds at the end of each.
+
+1. Begin: `marks` says which steps are due so far, and `due` is empty.
+2. Emit and step: the registers have delivered their outputs, and the due nodes have run, in the
+   order of the plan. No step that was due is left, because a step marks only steps that come after
+   it.
+3. Terminal: it is known whether an output that ends the episode is true.
+4. Latch: every register has taken its inputs; none has on a terminal tick.
+5. End: it is between two ticks. `Engine.tick` is the number of the next one, `due` has the marks to
+   begin it with, and no slot holds a value that is for one tick only.
+
+`Engine.advance` runs whole ticks, and has all phases written out, because a call takes longer than
+many a step. The functions here do the same for callers that stop within a tick: `advance_by_steps`
+and `Stepper`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import compress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from minibrains.engine.plan import TICK_SLOT
 from minibrains.engine.steps import StepFunction
@@ -12,9 +26,15 @@ from minibrains.engine.steps import StepFunction
 if TYPE_CHECKING:
     from minibrains.engine.engine import Engine
 
+NO_STEP: Final = -1
+"""In place of the index of a step: an error came in the terminal phase, from no step."""
+
 
 def begin_tick(engine: Engine) -> Iterator[tuple[int, StepFunction]]:
-    """Begin a tick; return the steps that are due, with those that become due on the way."""
+    """Begin a tick; return the steps that are due, with those that become due on the way.
+
+    Who runs them all has done the phase "emit and step".
+    """
     execution = engine.execution
     execution.values[TICK_SLOT] = engine.tick
     execution.marks[: execution.size] = execution.template
@@ -35,7 +55,7 @@ def is_terminal(engine: Engine) -> bool:
 
 
 def end_tick(engine: Engine) -> None:
-    """Clean up: it is between two ticks again."""
+    """End a tick: clear the values that were for this tick only, and count it."""
     execution = engine.execution
     for slot in execution.event_slots:
         execution.values[slot] = None

@@ -20,8 +20,8 @@ from minibrains.errors import Fault, MinibrainsError, WorkflowError
 from minibrains.evaluation.protocol import Protocol, only_console
 from minibrains.evaluation.rules import Opponent, OtherPad, Rules
 from minibrains.games.catalog import read_json
-from minibrains.graph.link import Link
 from minibrains.graph.registry import Registry
+from minibrains.graph.socket_ref import SocketRef
 from minibrains.graph.workflow import NodeEntry, Workflow
 from minibrains.run.spec import RunSpec
 from minibrains.values import parse_value
@@ -162,8 +162,8 @@ def _upstream(workflow: Workflow, console: str, last: str) -> list[str]:
     return list(found)
 
 
-def _links(entry: NodeEntry) -> list[Link]:
-    links: list[Link] = []
+def _links(entry: NodeEntry) -> list[SocketRef]:
+    links: list[SocketRef] = []
     for sources in entry.inputs.values():
         links.extend(sources)
     if entry.when is not None:
@@ -180,7 +180,7 @@ def _as_opponent(
     """
     entry = workflow.nodes[node]
 
-    def renamed(link: Link) -> str:
+    def renamed(link: SocketRef) -> str:
         if link.node != console:
             return f"{_PREFIX}{link}"
         if link.socket in other_pad.views:

@@ -129,7 +129,7 @@ class Protocol:
         held_back = HELD_BACK in (self.split, group)
         collecting: list[str] = []
         for name, cls in registry.items():
-            if cls.is_done is not Node.is_done or (held_back and cls.collects):
+            if cls.is_done is not Node.is_done or (held_back and cls.collects_data):
                 collecting.append(name)
         return [entry.id for entry in workflow.nodes.values() if entry.type in collecting]
 

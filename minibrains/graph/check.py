@@ -13,10 +13,10 @@ from typing import Any, Final, Literal, TypeVar, get_origin
 from minibrains.brain_file import BrainHeader, hash_file, read_header, short
 from minibrains.errors import BrainError, Fault, FaultCode, WorkflowError, suggest
 from minibrains.graph.error_policy import gives_fallback
-from minibrains.graph.link import Link
 from minibrains.graph.region import Region, find_region
 from minibrains.graph.registry import Registry
 from minibrains.graph.run_files import file_faults
+from minibrains.graph.socket_ref import SocketRef
 from minibrains.graph.workflow import BrainPin, NodeEntry, Workflow
 from minibrains.node import Node, Register
 from minibrains.node_options import EXECUTORS, Executor
@@ -123,7 +123,7 @@ class Graph:
     workflow: Workflow
     nodes: Mapping[str, CheckedNode]
     edges: tuple[Edge, ...]
-    when_links: Mapping[str, Link]
+    when_links: Mapping[str, SocketRef]
     """Node id -> the Flag output that its `when` reads, after mutes and bypasses."""
     region: Region | None = None
     """The nodes that are trained: something outside of the graph answers in their place."""
@@ -171,9 +171,9 @@ class Draft:
         """Return the graph. Raises WorkflowError if there is a fault."""
         if self.faults:
             raise WorkflowError(self.faults, self.workflow.where)
-        flags: dict[str, Link] = {}
+        flags: dict[str, SocketRef] = {}
         for edge in self.when_links:
-            flags[edge.target] = Link(edge.source, edge.output.name)
+            flags[edge.target] = SocketRef(edge.source, edge.output.name)
         return Graph(self.workflow, _running(self.nodes), self.edges, flags)
 
 
@@ -457,7 +457,7 @@ class _Checker:
             for link in links:
                 yield from self._edge(link, name, declared)
 
-    def _edge(self, link: Link, name: str, declared: Input) -> Iterator[Edge]:
+    def _edge(self, link: SocketRef, name: str, declared: Input) -> Iterator[Edge]:
         if not self._require_output(link, name, declared.name) or self.entries[name].mode != "run":
             return
         source = self._resolve_source(link)
@@ -465,7 +465,7 @@ class _Checker:
             output = self.classes[source.node].schema.outputs[source.socket]
             yield Edge(source.node, output, name, declared)
 
-    def _require_output(self, link: Link, name: str, socket: str) -> bool:
+    def _require_output(self, link: SocketRef, name: str, socket: str) -> bool:
         """Return whether the output at the source of a link exists; if not, add a fault."""
         if link.node in self.classes:
             outputs = self.classes[link.node].schema.outputs
@@ -489,11 +489,11 @@ class _Checker:
             self._fault("unknown_node", f"there is no node {link.node!r}", name, socket, hint=meant)
         return False
 
-    def _resolve_source(self, link: Link) -> Link | None:
+    def _resolve_source(self, link: SocketRef) -> SocketRef | None:
         """Return the output that feeds a link after bypassed nodes are skipped;
         None behind a muted node.
         """
-        seen: set[Link] = set()
+        seen: set[SocketRef] = set()
         while link not in seen and link.node in self.entries:
             seen.add(link)
             entry, schema = self.entries[link.node], self.classes[link.node].schema

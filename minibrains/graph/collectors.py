@@ -60,7 +60,7 @@ def check_start(graph: Graph, start: EpisodeStart | None) -> None:
 
 def _collectors(graph: Graph) -> list[str]:
     """Return the nodes that collect or train, and those that are trained."""
-    collectors = [name for name, node in graph.nodes.items() if node.cls.collects]
+    collectors = [name for name, node in graph.nodes.items() if node.cls.collects_data]
     if graph.region is not None:
         collectors += graph.region.nodes
     return collectors

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from minibrains.errors import MinibrainsError, suggest
-from minibrains.graph.link import Link
+from minibrains.graph.socket_ref import SocketRef
 from minibrains.sockets import SocketTypes
 
 if TYPE_CHECKING:
@@ -25,18 +25,18 @@ class Region:
 
     nodes: tuple[str, ...]
     """Their ids, in the order of the file."""
-    inputs: tuple[Link, ...]
+    inputs: tuple[SocketRef, ...]
     """The outputs of other nodes that flow in, each once: what there is to observe."""
-    outputs: tuple[Link, ...]
+    outputs: tuple[SocketRef, ...]
     """The outputs of its nodes that other nodes read, each once: what there is to answer."""
-    reward: Link | None
+    reward: SocketRef | None
     """The output whose deliveries are the reward."""
 
 
 def find_region(
     nodes: Mapping[str, CheckedNode],
     edges: Iterable[Edge],
-    when_links: Mapping[str, Link],
+    when_links: Mapping[str, SocketRef],
     train: Iterable[str],
     reward: str | None,
     muted: Container[str] = (),
@@ -72,7 +72,7 @@ class _RegionFinder:
         self,
         nodes: Mapping[str, CheckedNode],
         edges: Iterable[Edge],
-        when_links: Mapping[str, Link],
+        when_links: Mapping[str, SocketRef],
         train: Iterable[str],
         muted: Container[str],
     ) -> None:
@@ -94,10 +94,10 @@ class _RegionFinder:
         self._check_convex()
         self._check_registers()
         self._check_clocks()
-        inputs: dict[Link, None] = {}
-        outputs: dict[Link, None] = {}
+        inputs: dict[SocketRef, None] = {}
+        outputs: dict[SocketRef, None] = {}
         for edge in self.edges:
-            link = Link(edge.source, edge.output.name)
+            link = SocketRef(edge.source, edge.output.name)
             if edge.target in self.train and edge.source not in self.train:
                 self._check_input(edge)
                 inputs[link] = None
@@ -217,7 +217,7 @@ class _RegionFinder:
 
     # -- reward ------------------------------------------------------------------------------------
 
-    def _find_reward(self, reward: str | None) -> Link | None:
+    def _find_reward(self, reward: str | None) -> SocketRef | None:
         if reward is not None:
             name, _, socket = reward.partition(".")
             node = self.nodes.get(name)
@@ -228,7 +228,7 @@ class _RegionFinder:
             if not _is_number(node.cls.schema.outputs[socket].kind):
                 kind = node.cls.schema.outputs[socket].kind
                 raise MinibrainsError(f"the reward {reward!r} carries {kind}; expected a number")
-            return Link(name, socket)
+            return SocketRef(name, socket)
         found = [name for name, node in self.nodes.items() if "reward" in node.cls.schema.outputs]
         sums = [name for name in found if not self._is_game(name)]
         chosen = sums or found
@@ -238,4 +238,4 @@ class _RegionFinder:
             )
         if not chosen:
             return None
-        return Link(chosen[0], "reward")
+        return SocketRef(chosen[0], "reward")

@@ -16,7 +16,7 @@ from typing import Any
 
 from minibrains.console import Console
 from minibrains.errors import Fault, MinibrainsError, suggest
-from minibrains.graph.link import parse_link
+from minibrains.graph.socket_ref import parse_socket_ref
 from minibrains.graph.workflow import NodeEntry, Workflow, parse_workflow, read_node
 from minibrains.node import Node
 from minibrains.software import hash_pack, remember_pack
@@ -273,7 +273,7 @@ def _rename_ends(subgraph: dict[str, Any], before: Mapping[str, Any], registry: 
 
 def _renamed_end(text: Any, key: str, before: Mapping[str, Any], registry: Registry) -> Any:
     """Return the input (`key` "in") or the widget ("set") that one of a node has become."""
-    link = parse_link(text)
+    link = parse_socket_ref(text)
     if link is None or link.node not in before:
         return text
     raw = before[link.node]

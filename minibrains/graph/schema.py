@@ -13,7 +13,7 @@ from dataclasses import fields
 from typing import Any
 
 from minibrains.graph.breakpoint import CONDITION
-from minibrains.graph.link import LINK, NODE_ID
+from minibrains.graph.socket_ref import NODE_ID, SOCKET_REF
 from minibrains.graph.subgraphs import SOCKET_NAME, SUBGRAPH_NAME, SUBGRAPH_TYPE
 from minibrains.graph.workflow import (
     FORMAT,
@@ -61,7 +61,7 @@ def workflow_schema(registry: Mapping[str, type[Node]]) -> dict[str, Any]:
         "title": "Minibrains workflow",
         **_object(_file_keys(), required=("minibrains", "nodes")),
         "$defs": {
-            "link": _matching(LINK),
+            "link": _matching(SOCKET_REF),
             "node": {
                 **_object({"type": {"enum": known}, **_node_keys()}, required=("type",)),
                 "allOf": by_type,
@@ -118,7 +118,7 @@ def _file_keys() -> dict[str, Any]:
         "groups": {"type": "array"},
         "breakpoints": {
             "type": "object",
-            "propertyNames": _matching(LINK),
+            "propertyNames": _matching(SOCKET_REF),
             "additionalProperties": _matching(CONDITION),
         },
         "defs": {
@@ -147,7 +147,7 @@ def _subgraph_keys() -> dict[str, Any]:
     keys = _file_keys()
     text = {"type": "string"}
     named = {"type": "object", "propertyNames": _matching(SOCKET_NAME)}
-    end = {"type": "string", "pattern": rf"^(?:{LINK.pattern})(?:\.[0-9]{{1,4}})?$"}
+    end = {"type": "string", "pattern": rf"^(?:{SOCKET_REF.pattern})(?:\.[0-9]{{1,4}})?$"}
     return {
         "title": text,
         "description": text,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from minibrains.errors import Fault, FaultCode, suggest
-from minibrains.graph.link import Link, parse_link
+from minibrains.graph.socket_ref import SocketRef, parse_socket_ref
 
 SUBGRAPH_NAME = re.compile(r"[a-z0-9_]+")
 """The name of a subgraph, and the ids of its nodes."""
@@ -58,11 +58,11 @@ class Subgraph:
     """The entries of its nodes by id, as in the file."""
     inputs: Mapping[str, tuple[End, ...]]
     """Input -> the inputs of its nodes that are fed by it."""
-    outputs: Mapping[str, Link]
+    outputs: Mapping[str, SocketRef]
     """Output -> the output of one of its nodes."""
-    widgets: Mapping[str, Link]
+    widgets: Mapping[str, SocketRef]
     """Widget -> the widget of one of its nodes."""
-    brains: Mapping[str, Link]
+    brains: Mapping[str, SocketRef]
     """Brain -> one of its nodes, and the name of the brain there if that is a box."""
 
 
@@ -73,9 +73,9 @@ class Box:
     subgraph: str
     nodes: tuple[str, ...]
     """All nodes inside of it."""
-    inputs: Mapping[str, tuple[Link, ...]]
-    outputs: Mapping[str, Link]
-    widgets: Mapping[str, Link]
+    inputs: Mapping[str, tuple[SocketRef, ...]]
+    outputs: Mapping[str, SocketRef]
+    widgets: Mapping[str, SocketRef]
     brains: Mapping[str, str]
 
 
@@ -166,13 +166,13 @@ class _SubgraphReader:
 
     def _read_ends(
         self, body: Mapping[str, Any], key: str, expected: str
-    ) -> Iterator[tuple[str, Link]]:
+    ) -> Iterator[tuple[str, SocketRef]]:
         for name, end in self._named(body, key):
             link = self._end(key, name, end, expected)
             if link is not None:
                 yield name, link
 
-    def _read_brains(self, body: Mapping[str, Any]) -> Iterator[tuple[str, Link]]:
+    def _read_brains(self, body: Mapping[str, Any]) -> Iterator[tuple[str, SocketRef]]:
         for name, end in self._named(body, "brains"):
             # that of a node has no name; a box has several
             text = f"{end}.brain" if isinstance(end, str) and "." not in end else end
@@ -191,8 +191,8 @@ class _SubgraphReader:
             else:
                 self._wrong(f'"{key}": the name {name!r} is not one of letters, digits and _')
 
-    def _end(self, key: str, name: str, end: Any, expected: str) -> Link | None:
-        link = parse_link(end)
+    def _end(self, key: str, name: str, end: Any, expected: str) -> SocketRef | None:
+        link = parse_socket_ref(end)
         if link is None:
             message = f'"{key}": {name!r} cannot be read'
             self._wrong(message, "bad_linked_input", expected=expected, found=repr(end))
@@ -279,7 +279,7 @@ class _Expander:
         self._inside = 0
         self._range: dict[str, range] = {}
         """Box -> the places of its nodes in the order of all."""
-        self._fed: dict[Link, tuple[Link, ...]] = {}
+        self._fed: dict[SocketRef, tuple[SocketRef, ...]] = {}
 
     def add(self, prefix: str, nodes: Mapping[str, Any], within: tuple[str, ...]) -> None:
         """Add the nodes of a workflow, or of a subgraph, and those of the boxes among them."""
@@ -345,7 +345,7 @@ class _Expander:
         """Return those of a box's links that can be read."""
         readable = []
         for text in texts if isinstance(texts, list) else [texts]:
-            if parse_link(text) is not None:
+            if parse_socket_ref(text) is not None:
                 readable.append(text)
                 continue
             message, found = "the link cannot be read", repr(text)
@@ -432,20 +432,20 @@ class _Expander:
             prefix = path[: path.rfind("/") + 1]
         resolved = []
         for text in texts:
-            link = parse_link(text)
+            link = parse_socket_ref(text)
             if link is not None:
-                text = str(self.resolve(Link(prefix + link.node, link.socket)))
+                text = str(self.resolve(SocketRef(prefix + link.node, link.socket)))
             resolved.append(text)
         return resolved
 
-    def resolve(self, link: Link) -> Link:
+    def resolve(self, link: SocketRef) -> SocketRef:
         """Return the output of a node that an output stands for, which may be that of a box."""
         while link.node in self.boxes:
             _, subgraph = self.boxes[link.node]
             if link.socket not in subgraph.outputs:
                 return link  # the checker reports it
             inner = subgraph.outputs[link.socket]
-            link = Link(f"{link.node}/{inner.node}", inner.socket)
+            link = SocketRef(f"{link.node}/{inner.node}", inner.socket)
         return link
 
     def flat_entry(self, path: str) -> Any:
@@ -498,40 +498,40 @@ class _Expander:
     def box(self, path: str) -> Box:
         """Return a box with the nodes that its parts lead to."""
         _, subgraph = self.boxes[path]
-        inputs = {name: self._feeds(Link(path, name)) for name in subgraph.inputs}
-        outputs = {name: self.resolve(Link(path, name)) for name in subgraph.outputs}
-        widgets: dict[str, Link] = {}
+        inputs = {name: self._feeds(SocketRef(path, name)) for name in subgraph.inputs}
+        outputs = {name: self.resolve(SocketRef(path, name)) for name in subgraph.outputs}
+        widgets: dict[str, SocketRef] = {}
         for name in subgraph.widgets:
-            widget = self._follow(Link(path, name), "widgets")
+            widget = self._follow(SocketRef(path, name), "widgets")
             if widget is not None:
                 widgets[name] = widget
         brains: dict[str, str] = {}
         for name in subgraph.brains:
-            brain = self._follow(Link(path, name), "brains")
+            brain = self._follow(SocketRef(path, name), "brains")
             if brain is not None:
                 brains[name] = brain.node
         nodes = tuple(self.order[index] for index in self._range[path])
         return Box(subgraph.name, nodes, inputs, outputs, widgets, brains)
 
-    def _feeds(self, end: Link) -> tuple[Link, ...]:
+    def _feeds(self, end: SocketRef) -> tuple[SocketRef, ...]:
         """Return the inputs of nodes that an input feeds, each once."""
         if end in self._fed:
             return self._fed[end]
         if end.node not in self.boxes:
             return (end,)
-        fed: dict[Link, None] = {}
+        fed: dict[SocketRef, None] = {}
         for inner in self.boxes[end.node][1].inputs.get(end.socket, ()):
-            ends = self._feeds(Link(f"{end.node}/{inner.node}", inner.socket))
+            ends = self._feeds(SocketRef(f"{end.node}/{inner.node}", inner.socket))
             fed.update(dict.fromkeys(ends))
         self._fed[end] = tuple(fed)
         return self._fed[end]
 
-    def _follow(self, end: Link, part: str) -> Link | None:
+    def _follow(self, end: SocketRef, part: str) -> SocketRef | None:
         """Return the widget or the brain of a node that one of a box stands for."""
         while end.node in self.boxes:
-            known: Mapping[str, Link] = getattr(self.boxes[end.node][1], part)
+            known: Mapping[str, SocketRef] = getattr(self.boxes[end.node][1], part)
             if end.socket not in known:
                 return None
             inner = known[end.socket]
-            end = Link(f"{end.node}/{inner.node}", inner.socket)
+            end = SocketRef(f"{end.node}/{inner.node}", inner.socket)
         return end

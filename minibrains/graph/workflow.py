@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, get_args
 from minibrains.errors import Fault, FaultCode, WorkflowError, suggest
 from minibrains.files import write_atomic
 from minibrains.graph.breakpoint import Breakpoint, read_breakpoints
-from minibrains.graph.link import NODE_ID, Link, parse_link
+from minibrains.graph.socket_ref import NODE_ID, SocketRef, parse_socket_ref
 from minibrains.graph.subgraphs import Box, expand, read_subgraphs
 from minibrains.node_options import Executor
 from minibrains.values import parse_json
@@ -56,12 +56,12 @@ class NodeEntry:
     type: str
     version: int
     set: Mapping[str, Any] = field(default_factory=dict)
-    inputs: Mapping[str, tuple[Link, ...]] = field(default_factory=dict)
+    inputs: Mapping[str, tuple[SocketRef, ...]] = field(default_factory=dict)
     brain: BrainPin | None = None
     every: int = 1
     hertz: float | None = None
     offset: int = 0
-    when: Link | None = None
+    when: SocketRef | None = None
     mode: Mode = "run"
     on_error: OnError = "stop"
     background: Executor | None = None
@@ -69,7 +69,7 @@ class NodeEntry:
     busy: Busy = "wait"
     """Whether the game waits while it thinks, or continues with the last result."""
     latency: int | None = None
-    """Ticks from launch to delivery under `continue`; None: 1."""
+    """Ticks from call to delivery under `continue`; None: 1."""
     timeout: float | None = None
     """Time limit of its thinking in seconds; exceeding it is an error, to which `on_error`
     applies."""
@@ -503,8 +503,8 @@ def _read_background_keys(
     return latency, None if timeout is None else float(timeout), optional
 
 
-def _read_link(key: str, text: Any, wrong: Callable[..., None]) -> Link | None:
-    link = parse_link(text)
+def _read_link(key: str, text: Any, wrong: Callable[..., None]) -> SocketRef | None:
+    link = parse_socket_ref(text)
     if link is None:
         wrong(
             "the link cannot be read",
@@ -516,7 +516,7 @@ def _read_link(key: str, text: Any, wrong: Callable[..., None]) -> Link | None:
     return link
 
 
-def _read_links(inputs: Any, wrong: Callable[..., None]) -> dict[str, tuple[Link, ...]]:
+def _read_links(inputs: Any, wrong: Callable[..., None]) -> dict[str, tuple[SocketRef, ...]]:
     if not isinstance(inputs, dict):
         wrong('"in" is not an object of links', "bad_linked_input", found=type(inputs).__name__)
         return {}
@@ -524,7 +524,7 @@ def _read_links(inputs: Any, wrong: Callable[..., None]) -> dict[str, tuple[Link
     for socket, texts in inputs.items():
         if texts == []:
             continue  # an input with an empty list counts as not linked
-        links: list[Link] = []
+        links: list[SocketRef] = []
         for text in texts if isinstance(texts, list) else [texts]:
             link = _read_link(socket, text, wrong)
             if link is not None:

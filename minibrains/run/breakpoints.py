@@ -38,16 +38,16 @@ class Breakpoints:
                 )
         return errors
 
-    def begun(self, engine: Engine) -> tuple[str, ...]:
+    def hit(self, engine: Engine) -> tuple[str, ...]:
         """Return the breakpoints that hold now, and did not when this was last called, in words
         such as "console.reward < 0".
         """
         holding = set()
-        begun = []
+        hit = []
         for breakpoint in self._breakpoints:
             if breakpoint.holds(peek(engine, breakpoint.node, breakpoint.socket)):
                 holding.add(breakpoint)
                 if breakpoint not in self._holding:
-                    begun.append(str(breakpoint))
+                    hit.append(str(breakpoint))
         self._holding = holding
-        return tuple(begun)
+        return tuple(hit)

@@ -95,7 +95,7 @@ class ForkPoint:
         edit = engine.prepare(compile_graph(run.graph), tape_value, run.make_host)
         edit.resume_calls(self.calls)
         engine.edits.append(edit)
-        engine.advance(0)
+        engine.apply_edits()
         for error in engine.finish_edit(edit):
             run.say(error)
 

@@ -68,10 +68,10 @@ class RunHost(Host):
 
     def sources(self, socket: str) -> tuple[str, ...]:
         cls = self.runtime.checked.cls
-        if not cls.named_links:
+        if not cls.reads_sources:
             raise RunError(
                 f"{self.node}: {cls.__name__} asks for its links; "
-                "write named_links=True in its class line"
+                "write reads_sources=True in its class line"
             )
         return self.runtime.sources.get(socket, ())
 

@@ -270,7 +270,7 @@ def apply_recorded_edit(
     verify_brains(plan, player, recorded)
     edit = run.engine.prepare(plan, recorded, run.make_host)
     run.engine.edits.append(edit)
-    run.engine.advance(0)
+    run.engine.apply_edits()
     run.engine.finish_edit(edit)
 
 

@@ -262,7 +262,7 @@ class Rewind:
         calls: dict[str, Mapping[str, Any]] = {}
         engine = self.run.engine
         for name, runtime in engine.runtimes.items():
-            asked, relaunch = runtime.replayed_call.state()
+            asked, resubmit = runtime.replayed_call.state()
             if asked is None:
                 continue
             answer = self._next_result(name)
@@ -278,7 +278,7 @@ class Rewind:
             result, error = answer.value, None
             if answer.kind == "failed":
                 result, error = None, answer.value
-            calls[name] = {"job": (asked, answer.tick - begun, result, error), "wanted": relaunch}
+            calls[name] = {"job": (asked, answer.tick - begun, result, error), "wanted": resubmit}
         return ForkPoint(
             self.tick,
             engine.episode,

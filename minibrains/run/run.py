@@ -144,7 +144,7 @@ class Run:
         self.summary: dict[str, Any] = {}
         """The results of the run, as in summary.json; complete once the run is closed."""
         self.folder = folder
-        self.clock: Engine | RealtimeClock
+        self.ticker: Engine | RealtimeClock
         """The object that ticks: the engine itself, or a realtime clock around it."""
         self._dir = dir
         self._has_frozen_heap = False
@@ -164,7 +164,7 @@ class Run:
             self.hooks.insert(0, self.recorder)
         # a fork writes its tape once it has been restored
         self.engine = Engine(plan, cache or OutputCache(disk=disk_cache()), tape or self.recorder)
-        self.clock = self.engine
+        self.ticker = self.engine
         self._editing = threading.Lock()
         self._over = threading.Event()
         self.writing_results = False
@@ -370,7 +370,7 @@ class Run:
                 return "limit"
             started = perf_counter()
             try:
-                ended = self.clock.advance(ticks)
+                ended = self.ticker.advance(ticks)
             finally:
                 now = perf_counter()
                 self.results.seconds += now - started
@@ -595,8 +595,8 @@ class Run:
             )
             raise WorkflowError([fault], self.graph.workflow.where)
         engine.context.realtime = True
-        self.clock = RealtimeClock(engine, engine.frame_rate)
-        self._load_shedder = LoadShedder(engine, self.clock.deadlines, self.say)
+        self.ticker = RealtimeClock(engine, engine.frame_rate)
+        self._load_shedder = LoadShedder(engine, self.ticker.deadlines, self.say)
         self.hooks.insert(0, self._load_shedder)
 
     def _guarded(self, call: Any) -> None:

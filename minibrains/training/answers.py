@@ -334,10 +334,10 @@ def _flat(inputs: Mapping[str, Any]) -> dict[str, torch.Tensor]:
 def _validation(results: EvalPrediction) -> dict[str, float]:
     """Return cross-entropy over the answers, and agreement."""
     words = results.predictions
-    shares = words - np.logaddexp.reduce(words, axis=1, keepdims=True)
+    log_probabilities = words - np.logaddexp.reduce(words, axis=1, keepdims=True)
     labels = results.label_ids
-    right = np.take_along_axis(shares, labels[:, None], axis=1)
+    right = np.take_along_axis(log_probabilities, labels[:, None], axis=1)
     return {
         "answers": float(-right.mean()),
-        "agreement": float((shares.argmax(axis=1) == labels).mean()),
+        "agreement": float((log_probabilities.argmax(axis=1) == labels).mean()),
     }

@@ -13,7 +13,7 @@ from gymnasium import spaces
 from minibrains.engine.stepper import Stepper
 from minibrains.errors import MinibrainsError
 from minibrains.graph.check import resolve_sizes
-from minibrains.graph.link import Link
+from minibrains.graph.socket_ref import SocketRef
 from minibrains.graph.workflow import Workflow
 from minibrains.run.episode import episode_row
 from minibrains.run.memory import freeze_heap
@@ -123,7 +123,7 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
             reward=reward,
         )
         self._closed = False
-        self._teacher: Link | None = None
+        self._teacher: SocketRef | None = None
         self._run = Run(spec)
         self._run.open()
         try:
@@ -156,7 +156,7 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
         opened = {name: runtime.sizes for name, runtime in engine.runtimes.items()}
         unifier = resolve_sizes(engine.plan.graph, opened)
 
-        def port(link: Link, is_action: bool) -> Port:
+        def port(link: SocketRef, is_action: bool) -> Port:
             schema = engine.plan.graph.nodes[link.node].cls.schema
             kind = unifier.resolve(link.node, schema.outputs[link.socket].kind)
             return Port(f"{link.node}/{link.socket}", kind, is_action)
@@ -166,20 +166,20 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
         self.observation_space = _joined(self._observed)
         self.action_space = _joined(self._acted)
 
-    def _find_teacher(self, teacher: str) -> Link:
+    def _find_teacher(self, teacher: str) -> SocketRef:
         """Return the teacher's output. Raises MinibrainsError if its values are not kept, or come
         from what it is to teach.
         """
         node, _, socket = teacher.partition(".")
         graph = self._run.engine.plan.graph
-        read = {Link(edge.source, edge.output.name) for edge in graph.edges}
+        read = {SocketRef(edge.source, edge.output.name) for edge in graph.edges}
         assert graph.region is not None
-        if Link(node, socket) not in read or node in graph.region.nodes:
+        if SocketRef(node, socket) not in read or node in graph.region.nodes:
             raise MinibrainsError(
                 f"the teacher {teacher!r} is no output that something reads, outside of "
                 f"{', '.join(graph.region.nodes)}; expected NODE.SOCKET, linked to an Agreement say"
             )
-        return Link(node, socket)
+        return SocketRef(node, socket)
 
     def teacher_action(self) -> Any:
         """Return what the teacher would do at the present decision; None: there is no teacher."""
@@ -334,7 +334,7 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
             return next(iter(parts.values()))
         return parts
 
-    def _answer(self, action: Any) -> dict[Link, Any]:
+    def _answer(self, action: Any) -> dict[SocketRef, Any]:
         if len(self._acted) == 1:
             ((link, port),) = self._acted.items()
             return {link: port.value(action)}
@@ -347,7 +347,7 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
         return {link: port.value(action[port.name]) for link, port in self._acted.items()}
 
 
-def _joined(ports: Mapping[Link, Port]) -> spaces.Space[Any]:
+def _joined(ports: Mapping[SocketRef, Port]) -> spaces.Space[Any]:
     if len(ports) == 1:
         return next(iter(ports.values())).space
     return spaces.Dict({port.name: port.space for port in ports.values()})

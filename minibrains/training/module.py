@@ -16,7 +16,7 @@ from minibrains.engine.compile import compile_graph
 from minibrains.engine.instantiate import instantiate_nodes
 from minibrains.errors import MinibrainsError
 from minibrains.graph.check import Graph, resolve_sizes
-from minibrains.graph.link import Link
+from minibrains.graph.socket_ref import SocketRef
 from minibrains.graph.workflow import Workflow
 from minibrains.run.spec import RunSpec
 from minibrains.tensor_sockets import join_state, split_state
@@ -47,12 +47,12 @@ class RegionModule(nn.Module):
         self._graph, self._region = graph, graph.region
         self._nodes = dict(nodes)
         self._networks = nn.ModuleDict()
-        self._sources: dict[str, list[Link | None]] = {}
+        self._sources: dict[str, list[SocketRef | None]] = {}
         """Node -> the output that each of its inputs reads, or None."""
         for name, node in nodes.items():
             self._networks[_key(name)] = node.module = node.make_module()
             linked = {
-                edge.input.name: Link(edge.source, edge.output.name)
+                edge.input.name: SocketRef(edge.source, edge.output.name)
                 for edge in graph.edges
                 if edge.target == name
             }
@@ -128,7 +128,7 @@ class RegionModule(nn.Module):
             Tensors [B, …]: the only output, or all of them by "node/socket". If it is recurrent, a
             tuple of these and the state after the last step.
         """
-        values: dict[Link | None, Any] = {None: None}
+        values: dict[SocketRef | None, Any] = {None: None}
         for link in self._region.inputs:
             if isinstance(inputs, torch.Tensor):
                 values[link] = inputs
@@ -152,7 +152,7 @@ class RegionModule(nn.Module):
                 result = node.forward(*arguments)
             else:
                 result = (node.forward(*arguments),)
-            outputs = [Link(name, socket) for socket in node.schema.outputs]
+            outputs = [SocketRef(name, socket) for socket in node.schema.outputs]
             values.update(zip(outputs, result, strict=True))
 
         found = self._outputs(values)
@@ -160,7 +160,7 @@ class RegionModule(nn.Module):
             return found, torch.cat(after, 1)
         return found
 
-    def _outputs(self, values: Mapping[Link | None, Any]) -> Batch:
+    def _outputs(self, values: Mapping[SocketRef | None, Any]) -> Batch:
         if len(self._region.outputs) == 1:
             only: torch.Tensor = values[self._region.outputs[0]]
             return only
@@ -187,7 +187,7 @@ class RegionModule(nn.Module):
             kind = node.schema.outputs[socket].kind
             raise MinibrainsError(f"{output!r} carries {kind}; expected a number")
         found = copy.copy(self)
-        found._region = replace(self._region, outputs=(Link(name, socket),))
+        found._region = replace(self._region, outputs=(SocketRef(name, socket),))
         return found
 
     def brains(self) -> dict[str, Any]:

@@ -22,8 +22,8 @@ from minibrains.doctor.watch import Sampler, Watch, find_logits, find_sampler, k
 from minibrains.errors import MinibrainsError
 from minibrains.graph.check import Graph
 from minibrains.graph.encoding import compare_encodings, find_encoding
-from minibrains.graph.link import Link
 from minibrains.graph.registry import Registry
+from minibrains.graph.socket_ref import SocketRef
 from minibrains.run.run import Run
 from minibrains.run.spec import RunSpec
 from nodes.actions.sink import ActionTable, EmulatorSink
@@ -216,7 +216,7 @@ def _temperature(graph: Graph, sampler: Sampler | None) -> float:
     return float(widgets.get("temperature", 1.0))
 
 
-def _find_outputs(graph: Graph, logits: Link, kind: Kind) -> tuple[Buttons, tuple[str, ...]]:
+def _find_outputs(graph: Graph, logits: SocketRef, kind: Kind) -> tuple[Buttons, tuple[str, ...]]:
     """Return the buttons that a policy's outputs press, and the names of the outputs.
 
     Actions are those of the sink with as many of them. Without one, every action but the first

@@ -144,16 +144,16 @@ class LocalModel:
                 answers.append(Answer(text, length, ABSENT, ABSENT))
             return answers
         logits = self._plain.logits_of_each(model, inputs)
-        shares = logits[:, self._tokens].float().softmax(1)
-        for found, length in zip(shares.tolist(), lengths, strict=True):
+        probabilities = logits[:, self._tokens].float().softmax(1)
+        for found, length in zip(probabilities.tolist(), lengths, strict=True):
             answers.append(self._chosen(found, length))
         return answers
 
     def _chosen(self, found: Sequence[float], length: int) -> Answer:
-        shares = dict(zip(self._answers, found, strict=True))
-        best, *others = sorted(shares, key=shares.__getitem__, reverse=True)
+        probabilities = dict(zip(self._answers, found, strict=True))
+        best, *others = sorted(probabilities, key=probabilities.__getitem__, reverse=True)
         second = others[0] if others else ABSENT
-        return Answer(best, length, shares[best], shares, second)
+        return Answer(best, length, probabilities[best], probabilities, second)
 
     def _model(self, adapters: Adapters) -> Any:
         """Return the model with these adapters, from the process's cache."""

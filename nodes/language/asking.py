@@ -109,7 +109,7 @@ class Pretrained:
         logits: torch.Tensor = model(**inputs, use_cache=False, logits_to_keep=1).logits
         return logits[0, -1]
 
-    def shares(
+    def answer_probabilities(
         self, model: Any, inputs: Mapping[str, torch.Tensor], answers: torch.Tensor
     ) -> torch.Tensor:
         """Return the probability of each answer, f32 [answers]; they sum to 1.

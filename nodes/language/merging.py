@@ -17,7 +17,7 @@ class Merged(NamedTuple):
     finished: Flag
 
 
-class MergeLoRA(Register, category="language", collects=True, terminal="finished"):
+class MergeLoRA(Register, category="language", collects_data=True, terminal="finished"):
     """Add adapters to a model's weights, and save the result as a model of its own: it answers the
     same, and needs no adapter.
 

@@ -245,13 +245,13 @@ def try_files(files: Mapping[str, str], tensors: Mapping[str, TensorInfo]) -> Fr
         processor.chat_template = frame.template(family.sees)
 
         # pictures and texts, odd ones too
-        asked: Pretrained = TextModel(None, processor)
+        pretrained: Pretrained = TextModel(None, processor)
         if family.sees:
-            asked = Pretrained(None, processor)
-            _check_pictures(asked)
+            pretrained = Pretrained(None, processor)
+            _check_pictures(pretrained)
         for text in _ODD_TEXTS:
-            tokens = asked.tokenizer(text)["input_ids"]
-            asked.tokenizer.decode(tokens)
+            tokens = pretrained.tokenizer(text)["input_ids"]
+            pretrained.tokenizer.decode(tokens)
     return frame
 
 
@@ -281,12 +281,12 @@ def _empty_model(folder: Path, family: Family) -> Any:
         return kind._from_config(config, attn_implementation=family.attention)
 
 
-def _check_pictures(asked: Pretrained) -> None:
+def _check_pictures(pretrained: Pretrained) -> None:
     """Read pictures of several sizes. Raises BrainError if their inputs are too large."""
     from PIL import Image
 
     for height, width in _SIZES:
-        inputs = asked.read(np.asarray(Image.new("RGB", (width, height))), "what now?")
+        inputs = pretrained.read(np.asarray(Image.new("RGB", (width, height))), "what now?")
         size = sum(tensor.nbytes for tensor in inputs.values())
         if size > _LARGEST_INPUT:
             raise BrainError(

@@ -119,9 +119,9 @@ class FastQwen3VL(Pretrained):
         self.refuse_markers(prompt)
         processor = self.processor
         message = {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": prompt}]}
-        asked = processor.apply_chat_template([message], add_generation_prompt=True, tokenize=False)
-        asked = asked.replace(processor.image_token, processor.replace_image_token(picture, 0), 1)
-        tokens = torch.tensor([processor.tokenizer.backend_tokenizer.encode(asked).ids])
+        text = processor.apply_chat_template([message], add_generation_prompt=True, tokenize=False)
+        text = text.replace(processor.image_token, processor.replace_image_token(picture, 0), 1)
+        tokens = torch.tensor([processor.tokenizer.backend_tokenizer.encode(text).ids])
         return {
             "input_ids": tokens,
             "attention_mask": torch.ones_like(tokens),

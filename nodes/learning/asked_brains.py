@@ -41,7 +41,7 @@ class Answers(NamedTuple):
     """int64 [n]."""
     actions: np.ndarray
     """int64 [n]: the action that it would take."""
-    shares: np.ndarray
+    probabilities: np.ndarray
     """float32 [n]: the probability of that action, 0 to 1."""
 
 
@@ -70,12 +70,12 @@ class AskedBrain(ABC):
         about = ("answers", self.sha256, self.question, pictures.hexdigest())
         key, cache = hash_with_software(repr(about)), disk_cache()
         try:
-            actions, shares = cache.get(key, tuple).value
+            actions, probabilities = cache.get(key, tuple).value
         except KeyError:
             began = perf_counter()
-            actions, shares = self._answer(samples)
-            cache.put(key, Made((actions, shares), perf_counter() - began))
-        return Answers(samples.ticks, actions, shares)
+            actions, probabilities = self._answer(samples)
+            cache.put(key, Made((actions, probabilities), perf_counter() - began))
+        return Answers(samples.ticks, actions, probabilities)
 
     @abstractmethod
     def _answer(self, samples: EpisodeSamples) -> tuple[np.ndarray, np.ndarray]:
@@ -101,14 +101,14 @@ class AskedPolicy(AskedBrain):
         lesson = look_at(samples, self._eyes, (), actionable=False)
         lessons = Lessons(self._eyes, [lesson])
         actions = np.empty(len(lessons), np.int64)
-        shares = np.empty(len(lessons), np.float32)
+        probabilities = np.empty(len(lessons), np.float32)
         with torch.inference_mode():
             for start in range(0, len(lessons), _BATCH):
                 rows = np.arange(start, min(start + _BATCH, len(lessons)))
                 logits = self._head.answer(as_shown(lessons.frames(rows)))
                 best = logits.softmax(1).max(1)
-                actions[rows], shares[rows] = best.indices.numpy(), best.values.numpy()
-        return actions, shares
+                actions[rows], probabilities[rows] = best.indices.numpy(), best.values.numpy()
+        return actions, probabilities
 
 
 class AskedModel(AskedBrain):
@@ -125,18 +125,18 @@ class AskedModel(AskedBrain):
             model = _find(VLMBrain.kind, adapter.base_sha256, path, models)
         brain = VLMBrain.load(model)
         assert brain.ref is not None
-        self._asked = load_pretrained(brain.ref)
-        self._model = self._asked.model
+        self._pretrained = load_pretrained(brain.ref)
+        self._model = self._pretrained.model
         if adapter is not None and adapter.ref is not None:
             self._model = merged(self._model, [(adapter.ref, 1.0)])
         self._actions = [int(answer) for answer in brain.answers]
-        self._tokens = torch.tensor([self._asked.token(answer) for answer in brain.answers])
+        self._tokens = torch.tensor([self._pretrained.token(answer) for answer in brain.answers])
 
     def _answer(self, samples: EpisodeSamples) -> tuple[np.ndarray, np.ndarray]:
         import torch
 
         actions = np.empty(len(samples), np.int64)
-        shares = np.empty(len(samples), np.float32)
+        probabilities = np.empty(len(samples), np.float32)
         before = played_before(samples, longest_history(self.question))
         with torch.inference_mode():
             for row in range(len(samples)):
@@ -148,11 +148,13 @@ class AskedModel(AskedBrain):
                     )
                 question = with_own_prompt(self.question, samples, row)
                 question = fill_history(question, samples.info.actions, before[row])
-                inputs = self._asked.read(picture, question)
-                of_answers = self._asked.shares(self._model, inputs, self._tokens)
-                best = int(of_answers.argmax())
-                actions[row], shares[row] = self._actions[best], of_answers[best]
-        return actions, shares
+                inputs = self._pretrained.read(picture, question)
+                probability_of = self._pretrained.answer_probabilities(
+                    self._model, inputs, self._tokens
+                )
+                best = int(probability_of.argmax())
+                actions[row], probabilities[row] = self._actions[best], probability_of[best]
+        return actions, probabilities
 
 
 def load_asked(path: Path, models: Path, question: str = "") -> AskedBrain:

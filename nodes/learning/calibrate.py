@@ -78,7 +78,7 @@ class Presses(NamedTuple):
     """bool [n, buttons]."""
 
 
-class Calibrate(Register, category="learning", collects=True, terminal="finished"):
+class Calibrate(Register, category="learning", collects_data=True, terminal="finished"):
     """Find thresholds for a policy's buttons, so that it presses each as often as its teacher.
 
     ratio:  presses of the policy for one of its teacher, directions aside, on matches that the

@@ -70,7 +70,7 @@ class Shown(NamedTuple):
         return Shown(inputs, self.labels[begin:end], self.starts[begin:end])
 
 
-class CloneNetwork(Register, category="learning", collects=True, terminal="finished"):
+class CloneNetwork(Register, category="learning", collects_data=True, terminal="finished"):
     """Let the networks of several nodes imitate a teacher in the workflow where they stand.
 
     decisions:  the number of decisions so far

@@ -36,7 +36,7 @@ class Rounds(NamedTuple):
     finished: Flag
 
 
-class DaggerRounds(Register, category="learning", collects=True, terminal="finished"):
+class DaggerRounds(Register, category="learning", collects_data=True, terminal="finished"):
     """Improve a policy in rounds: train it, let it play, and let a teacher label what it gets into.
 
     round:     the number of the round that is over, from 0

@@ -51,7 +51,9 @@ class Learning(NamedTuple):
 NOTHING_YET: Final = Learning(ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, False)
 
 
-class Imitation(Register, abstract=True, category="learning", collects=True, terminal="finished"):
+class Imitation(
+    Register, abstract=True, category="learning", collects_data=True, terminal="finished"
+):
     """Learn from the user's data set `data` to act as a teacher would.
 
     loss:  of the last step, with all its terms

@@ -57,7 +57,7 @@ class PPOLearning(NamedTuple):
     finished: Flag
 
 
-class TrainPPO(Register, category="learning", collects=True, terminal="finished"):
+class TrainPPO(Register, category="learning", collects_data=True, terminal="finished"):
     """Let a policy get better by playing another workflow, with PPO of Stable-Baselines3.
 
     decisions:  the number of decisions so far

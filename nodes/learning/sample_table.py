@@ -62,10 +62,10 @@ class SampleTable:
             self.episodes, self.ticks, self.labels, self.originals, self.seconds, self.played,
             self.actionable, self.answers,
         ) = table  # fmt: skip
-        shares: list[np.ndarray] = []
+        probabilities: list[np.ndarray] = []
         for part, info in zip(parts, self.infos, strict=True):
-            shares.append(_shares(part[1], answers.get(info.key)))
-        self.shares = np.concatenate(shares)
+            probabilities.append(_probabilities(part[1], answers.get(info.key)))
+        self.probabilities = np.concatenate(probabilities)
         """float32 [n], the probability of the answer; 0 where there is none."""
 
     @property
@@ -97,7 +97,7 @@ class SampleTable:
             chosen &= (self.answers != NONE) & (agrees == (wanted.answer == "agrees"))
         rows = np.flatnonzero(chosen)
         if wanted.order == "share":
-            rows = rows[np.argsort(-self.shares[rows], kind="stable")]
+            rows = rows[np.argsort(-self.probabilities[rows], kind="stable")]
         return rows
 
     def describe(self, row: int) -> dict[str, Any]:
@@ -111,7 +111,7 @@ class SampleTable:
             actionable = bool(self.actionable[row])
         answer, share = _present(self.answers[row]), None
         if answer is not None:
-            share = float(self.shares[row])
+            share = float(self.probabilities[row])
         return {
             "episode": info.key,
             "tick": int(self.ticks[row]),
@@ -168,12 +168,12 @@ def _columns(
     return table
 
 
-def _shares(ticks: np.ndarray, answers: Answers | None) -> np.ndarray:
+def _probabilities(ticks: np.ndarray, answers: Answers | None) -> np.ndarray:
     """Return the probabilities of the answers to an episode with these ticks."""
-    shares = np.zeros(len(ticks), np.float32)
+    probabilities = np.zeros(len(ticks), np.float32)
     if answers is not None:
-        shares[np.searchsorted(ticks, answers.ticks)] = answers.shares
-    return shares
+        probabilities[np.searchsorted(ticks, answers.ticks)] = answers.probabilities
+    return probabilities
 
 
 def _present(number: Any) -> int | None:

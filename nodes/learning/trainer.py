@@ -137,7 +137,7 @@ class Trainer:
         for group in self.optimizer.param_groups:
             group["lr"] = rate * group["factor"]
 
-        rows, shares = self._batch()
+        rows, weights = self._batch()
         frames = as_shown(self.training.frames(rows))
         scaled = (self.training.targets[rows] - self.mean) / self.deviation
 
@@ -156,7 +156,7 @@ class Trainer:
                 guessed, targets, beta=AUXILIARY_BETA, reduction="none"
             )
             losses = losses + config.auxiliary_weight * away.mean(1)
-        loss = (shares * losses).mean()
+        loss = (weights * losses).mean()
         if not torch.isfinite(loss):
             batch = {
                 "rows": rows,
@@ -231,8 +231,8 @@ class Trainer:
         config = self.config
         if self.replay is not None:
             rng = np.random.default_rng([config.seed, self.step])
-            rows, shares = self.replay.draw(rng, config.batch, self.step / self.steps)
-            return rows, torch.from_numpy(shares)
+            rows, weights = self.replay.draw(rng, config.batch, self.step / self.steps)
+            return rows, torch.from_numpy(weights)
         epoch, index = divmod(self.step, self.steps_of_epoch)
         order = np.random.default_rng([config.seed, epoch]).permutation(len(self.training))
         rows = order[index * config.batch :][: config.batch]

@@ -29,7 +29,7 @@ from nodes.learning.episode_file import (
 )
 
 
-class SampleWriter(Node, category="learning", collects=True):
+class SampleWriter(Node, category="learning", collects_data=True):
     """Write labelled moments into a data set of the user, `data/NAME` in $MINIBRAINS_HOME.
 
     picture:    uint8 [h, w, 1 | 3], what an agent may see now: the console's screen, or the stack

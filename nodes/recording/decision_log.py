@@ -31,7 +31,7 @@ class _Decision(NamedTuple):
 class DecisionLog(
     Node,
     category="recording",
-    collects=True,
+    collects_data=True,
     version=2,
     renamed_inputs={1: {"rung": "method"}},
 ):

@@ -45,7 +45,7 @@ class RewardSum(
     Node,
     category="rewards",
     clocked=True,
-    named_links=True,
+    reads_sources=True,
     version=2,
     renamed_outputs={1: {"number": "total"}},
 ):

@@ -30,14 +30,14 @@ MOST_LOOKS: Final = 256
 MOST_COLORS: Final = 4096
 FIGHTERS: Final = ("own", "other")
 """The labels of a fighter's tiles."""
-AROUND: Final = 24
+REACH: Final = 24
 """Pixels to each side within which a fighter's own colours claim a pixel of a shared colour."""
 SHARED: Final = 1
 """The value, in both masks, of a pixel of a shared colour, until it is decided whose it is."""
-BESIDE: Final = 4
+ROW_MARGIN: Final = 4
 """Rows of pixels above and below one with a colour of the stage that may have it as well, when the
 stage has moved."""
-DOUBT: Final = 0.02
+MIN_PROBABILITY: Final = 0.02
 """Least probability that a colour is visible, or not: a first picture may hide or add one."""
 
 FighterMasks = Annotated[np.ndarray, Socket("frame", "u8[h w 2]")]
@@ -89,7 +89,7 @@ class FighterColors(Brain):
             )
         if not ((self.share >= 0) & (self.share <= 1)).all():
             raise BrainError(f"{where}: share has values outside of 0 to 1")
-        self._check_telling(where)
+        self._check_distinguishable(where)
 
     def shared(self) -> np.ndarray:
         """Return for each colour whether several characters have it: bool [colors]."""
@@ -99,11 +99,11 @@ class FighterColors(Brain):
             owners += (self.share[looks] > 0).any(axis=0)
         return owners > 1
 
-    def _check_telling(self, where: str) -> None:
+    def _check_distinguishable(self, where: str) -> None:
         """Raise BrainError if a look has no colour by which it differs from another one."""
-        has = self.share > 0
+        has_color = self.share > 0
         for look, name in enumerate(self.looks):
-            missing = (has[look] & ~has).any(axis=1)
+            missing = (has_color[look] & ~has_color).any(axis=1)
             missing[look] = True
             if not missing.all():
                 other = self.looks[int(missing.argmin())]
@@ -170,13 +170,13 @@ class FighterMask(Node, category="vision"):
 
     def open(self, host: Host) -> None:
         self._colors = pack_colors(self.brain.colors)
-        self._has = self.brain.share > 0
+        self._has_color = self.brain.share > 0
         self._shared = self.brain.shared()
         self._numbers = np.arange(1, len(self._colors) + 1, dtype="<u2")
         # one entry for each colour that there is: it takes 32 MiB of addresses, but only the pages
         # of colours that occur take memory
         self._table = np.zeros(1 << 24, "<u2")
-        self._painted: tuple[str, ...] = ()
+        self._in_table: tuple[str, ...] = ()
 
     def reset(self, episode: Episode) -> None:
         self._begin_match()
@@ -189,13 +189,13 @@ class FighterMask(Node, category="vision"):
             self._identify(colors)
         if not self.looks:
             return FighterView(np.zeros((*colors.shape, 2), np.uint8), frame, self.facing)
-        self._paint()
+        self._fill_table()
         masks = self._table.take(colors).view(np.uint8).reshape(*colors.shape, 2)
         for color, top, bottom in self.stage:
             masks[top:bottom][colors[top:bottom] == color] = 0
         if self.brain.characters:
-            _claim(masks)
-        self._face(masks)
+            _assign_shared_pixels(masks)
+        self._update_facing(masks)
         if self.turn and not self.facing:
             return FighterView(masks[:, ::-1], frame[:, ::-1], self.facing)
         return FighterView(masks, frame, self.facing)
@@ -223,7 +223,7 @@ class FighterMask(Node, category="vision"):
     def _identify(self, colors: np.ndarray) -> None:
         """Find the looks of the two fighters in a match's first picture."""
         self._table[self._colors] = self._numbers
-        self._painted = ()
+        self._in_table = ()
         numbers = self._table.take(colors)
         rows, columns = numbers.nonzero()
         found = numbers[rows, columns].astype(np.intp) - 1
@@ -234,12 +234,12 @@ class FighterMask(Node, category="vision"):
         np.minimum.at(first, found, columns)
         last = np.full(count, -1)
         np.maximum.at(last, found, columns)
-        wide = last - first >= self.widest
+        is_wide = last - first >= self.widest
 
-        looks = self._likeliest(last >= 0, ~wide)
-        own, other = self._only(looks)
-        own_columns = columns[(own & ~wide)[found]]
-        other_columns = columns[(other & ~wide)[found]]
+        looks = self._most_likely_looks(last >= 0, ~is_wide)
+        own, other = self._distinct_colors(looks)
+        own_columns = columns[(own & ~is_wide)[found]]
+        other_columns = columns[(other & ~is_wide)[found]]
         if min(len(own_columns), len(other_columns)) < self.least:
             return
         if np.median(own_columns) > np.median(other_columns):
@@ -247,9 +247,9 @@ class FighterMask(Node, category="vision"):
         self.looks = tuple(self.brain.looks[look] for look in looks)
 
         # of their colours, those that are too wide and also seen away from both are the stage's
-        are_theirs = self._has[list(looks)].any(axis=0)
-        is_away = _is_away(columns, own_columns) & _is_away(columns, other_columns)
-        is_stage = (wide & are_theirs)[found] & is_away
+        are_theirs = self._has_color[list(looks)].any(axis=0)
+        is_far = _is_far(columns, own_columns) & _is_far(columns, other_columns)
+        is_stage = (is_wide & are_theirs)[found] & is_far
         self.stage = self._stage_colors(found[is_stage], rows[is_stage])
 
     def _stage_colors(self, found: np.ndarray, rows: np.ndarray) -> tuple[StageColor, ...]:
@@ -262,13 +262,13 @@ class FighterMask(Node, category="vision"):
         stage: list[StageColor] = []
         for color in np.unique(found).tolist():
             own_rows = np.unique(rows[found == color])
-            runs = np.split(own_rows, np.flatnonzero(np.diff(own_rows) > 2 * BESIDE) + 1)
+            runs = np.split(own_rows, np.flatnonzero(np.diff(own_rows) > 2 * ROW_MARGIN) + 1)
             for run in runs:
-                top, bottom = max(int(run[0]) - BESIDE, 0), int(run[-1]) + BESIDE + 1
+                top, bottom = max(int(run[0]) - ROW_MARGIN, 0), int(run[-1]) + ROW_MARGIN + 1
                 stage.append(StageColor(int(self._colors[color]), top, bottom))
         return tuple(stage)
 
-    def _likeliest(self, visible: np.ndarray, useful: np.ndarray) -> tuple[int, ...]:
+    def _most_likely_looks(self, visible: np.ndarray, useful: np.ndarray) -> tuple[int, ...]:
         """Return the two different looks that are most likely to show these colours and no others.
 
         Args:
@@ -279,38 +279,38 @@ class FighterMask(Node, category="vision"):
         best, looks = -np.inf, (0, 1)
         for look in range(len(hidden) - 1):
             shown = 1 - hidden[look] * hidden[look + 1 :]
-            chance = np.where(visible[useful], shown, 1 - shown).clip(DOUBT)
-            likelihood = np.log(chance).sum(axis=1)
+            probability = np.where(visible[useful], shown, 1 - shown).clip(MIN_PROBABILITY)
+            likelihood = np.log(probability).sum(axis=1)
             other = int(likelihood.argmax())
             if likelihood[other] > best:
                 best, looks = likelihood[other], (look, look + 1 + other)
         return looks
 
-    def _only(self, looks: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    def _distinct_colors(self, looks: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
         """Return for each of two looks the colours that are only its own: bool [colors]."""
-        own, other = self._has[looks[0]], self._has[looks[1]]
+        own, other = self._has_color[looks[0]], self._has_color[looks[1]]
         own_only = own & ~other & ~self._shared
         other_only = other & ~own & ~self._shared
         return own_only, other_only
 
-    def _paint(self) -> None:
+    def _fill_table(self) -> None:
         """Let the table give the two masks at once, unless it does already: the own one in the low
         byte, the other one in the high byte, and SHARED in both for a shared colour.
         """
-        if self._painted == self.looks:
+        if self._in_table == self.looks:
             return
         looks = tuple(self.brain.looks.index(look) for look in self.looks)
-        own, other = self._only(looks)
+        own, other = self._distinct_colors(looks)
         values = own * np.uint16(0x00FF) + other * np.uint16(0xFF00)
 
         if self.brain.characters:
-            shown = self._has[looks[0]] | self._has[looks[1]]
+            shown = self._has_color[looks[0]] | self._has_color[looks[1]]
             of_neither = shown & ~own & ~other
             values += of_neither * np.uint16(0x0101 * SHARED)
         self._table[self._colors] = values
-        self._painted = self.looks
+        self._in_table = self.looks
 
-    def _face(self, masks: np.ndarray) -> None:
+    def _update_facing(self, masks: np.ndarray) -> None:
         (own, other), pixels = _median_columns(masks)
         if min(pixels) >= self.least:
             self.facing = own <= other
@@ -322,16 +322,16 @@ def _in_all_rows(color: StageColor | int) -> StageColor:
     return color
 
 
-def _is_away(columns: np.ndarray, fighter: np.ndarray) -> np.ndarray:
-    """Return for each column whether it is more than AROUND away from the middle half of a
+def _is_far(columns: np.ndarray, fighter: np.ndarray) -> np.ndarray:
+    """Return for each column whether it is more than REACH away from the middle half of a
     fighter's pixels: bool [n].
     """
     left, right = np.quantile(fighter, (0.25, 0.75))
-    is_away: np.ndarray = (columns < left - AROUND) | (columns > right + AROUND)
-    return is_away
+    is_far: np.ndarray = (columns < left - REACH) | (columns > right + REACH)
+    return is_far
 
 
-def _claim(masks: np.ndarray) -> None:
+def _assign_shared_pixels(masks: np.ndarray) -> None:
     """Replace SHARED in masks by 255 in that of each fighter whose own colours are around, or in
     both if neither's are, and else by 0.
     """
@@ -341,18 +341,18 @@ def _claim(masks: np.ndarray) -> None:
         return
 
     # only what is around these pixels is added up, with a first row and column of zeros
-    top = max(rows.min() - AROUND, 0)
-    left = max(columns.min() - AROUND, 0)
-    near = masks[top : rows.max() + AROUND + 1, left : columns.max() + AROUND + 1]
+    top = max(rows.min() - REACH, 0)
+    left = max(columns.min() - REACH, 0)
+    near = masks[top : rows.max() + REACH + 1, left : columns.max() + REACH + 1]
     height, width, _ = near.shape
     sums = np.zeros((height + 1, width + 1, 2), np.int32)
     np.cumsum(near == 255, axis=0, dtype=np.int32, out=sums[1:, 1:])
     sums[1:, 1:].cumsum(axis=1, out=sums[1:, 1:])
 
-    first_row = (rows - top - AROUND).clip(0)
-    first_column = (columns - left - AROUND).clip(0)
-    last_row = (rows - top + AROUND + 1).clip(max=height)
-    last_column = (columns - left + AROUND + 1).clip(max=width)
+    first_row = (rows - top - REACH).clip(0)
+    first_column = (columns - left - REACH).clip(0)
+    last_row = (rows - top + REACH + 1).clip(max=height)
+    last_column = (columns - left + REACH + 1).clip(max=width)
     around = (
         sums[last_row, last_column]
         - sums[first_row, last_column]
@@ -360,9 +360,9 @@ def _claim(masks: np.ndarray) -> None:
         + sums[first_row, first_column]
     )
 
-    claims = around > 0
-    claims |= ~claims.any(axis=1, keepdims=True)
-    masks[rows, columns] = claims * np.uint8(255)
+    is_owner = around > 0
+    is_owner |= ~is_owner.any(axis=1, keepdims=True)
+    masks[rows, columns] = is_owner * np.uint8(255)
 
 
 def _median_columns(masks: np.ndarray) -> tuple[list[int], list[int]]:

@@ -44,8 +44,8 @@ def _print_source(sources: dict[str, list[str]], as_json: bool) -> None:
         print(source)
 
 
-_TAKING = ("tick", "launch", "latch")
-"""The roles of steps that take a node's inputs: tick, launch of a node that continues, latch of a
+_TAKING = ("tick", "submit", "latch")
+"""The roles of steps that take a node's inputs: tick, submit of a node that continues, latch of a
 register."""
 
 
@@ -78,7 +78,7 @@ def step_sources(plan: Plan) -> dict[str, list[str]]:
             continue
         returns_tuple = plan.graph.nodes[step.node].cls.schema.returns_tuple and step.role not in (
             "read",
-            "launch",
+            "submit",
         )
         source = write_source(shape_of(step.inputs, step.outputs, returns_tuple))
         sources.setdefault(source, []).append(f"{step.role} {_name(step)}")

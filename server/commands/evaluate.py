@@ -32,8 +32,8 @@ from minibrains.evaluation.rules import Baseline, Rules
 from minibrains.files import write_atomic
 from minibrains.games.catalog import Game
 from minibrains.games.splits import HELD_BACK, Splits
-from minibrains.graph.link import NODE_ID
 from minibrains.graph.registry import Registry
+from minibrains.graph.socket_ref import NODE_ID
 from minibrains.graph.workflow import Workflow
 from minibrains.run.spec import RunSpec
 from server.cli import DONE, FAILED, STOPPED

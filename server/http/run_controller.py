@@ -84,11 +84,11 @@ class RunController(Hook):
         self.breakpoints = Breakpoints()
         self.speed = 1.0
         """The speed of the realtime clock, as a share of the console's own frame rate."""
-        self.begun: tuple[str, ...] = ()
+        self.hit_breakpoints: tuple[str, ...] = ()
         """The breakpoints that paused the run, in words."""
         self.target: int | None = None
         """The tick to which a recorded run is to be played next."""
-        self.at: StepDone | None = None
+        self.stopped_after: StepDone | None = None
         """The step after which the run stands within a tick; None: it is between two ticks."""
         self._node_steps: deque[None] = deque()
         """Steps of a tick that are to be run, one by one."""
@@ -120,7 +120,7 @@ class RunController(Hook):
     def pause(self, paused: bool) -> None:
         """Pause the run, or let it go on."""
         self.paused = paused
-        self.begun = ()
+        self.hit_breakpoints = ()
         self._steps.clear()
         self._node_steps.clear()
         self._go.set()
@@ -128,14 +128,14 @@ class RunController(Hook):
     def step(self, ticks: int) -> None:
         """Run `ticks` ticks and pause again; a run that is not paused is paused after them."""
         self.paused = True
-        self.begun = ()
+        self.hit_breakpoints = ()
         self._steps.extend([None] * ticks)
         self._go.set()
 
     def step_node(self) -> None:
         """Run until the next node of a tick has computed something, and pause there."""
         self.paused = True
-        self.begun = ()
+        self.hit_breakpoints = ()
         self._node_steps.append(None)
         self._go.set()
 
@@ -178,7 +178,7 @@ class RunController(Hook):
             self.refuse_calls()
         return future
 
-    def look_again(self) -> None:
+    def wake(self) -> None:
         """Wake a paused run, so that it samples again or applies an edit."""
         self._go.set()
 
@@ -193,13 +193,13 @@ class RunController(Hook):
         """Sample what pages watch, and wait while the run is paused."""
         engine = run.engine
         realtime = None
-        if isinstance(run.clock, RealtimeClock):
-            realtime = run.clock
+        if isinstance(run.ticker, RealtimeClock):
+            realtime = run.ticker
             self._deadlines = realtime.deadlines
         if self.watch.budgets:
             self.tick_times.sample(engine)
         self._break(engine)
-        self._look(engine)
+        self._sample(engine)
         self._answer_calls()
         if self._wait(engine) and realtime is not None:
             realtime.resume()
@@ -213,19 +213,19 @@ class RunController(Hook):
         """Pause at a breakpoint that began to hold on the tick that ended the episode."""
         if episode.ended != "failed":
             self._break(run.engine)
-            if self.begun:
+            if self.hit_breakpoints:
                 self._wait(run.engine)
 
     def _break(self, engine: Engine) -> None:
         """Pause the run if a breakpoint begins to hold."""
-        if self.breakpoints and (begun := self.breakpoints.begun(engine)):
+        if self.breakpoints and (hit := self.breakpoints.hit(engine)):
             self.pause(True)
-            self.begun = begun
+            self.hit_breakpoints = hit
 
     def _wait(self, engine: Engine) -> bool:
         """Wait while the run is paused; return whether it was."""
         waited = False
-        self.at = engine.after_step = None
+        self.stopped_after = engine.after_step = None
         while self.paused and not engine.stopping and self.target is None:
             if self._node_steps:
                 engine.after_step = self._after_step
@@ -234,12 +234,12 @@ class RunController(Hook):
                 self._steps.popleft()
                 break
             waited = self.waiting = True
-            self._look(engine)
+            self._sample(engine)
             self._go.wait()
             self._go.clear()
             self._answer_calls()
             if engine.edits:
-                engine.advance(0)
+                engine.apply_edits()
         self.waiting = False
         return waited
 
@@ -251,7 +251,7 @@ class RunController(Hook):
         if engine is None or not self._node_steps:
             return  # the rest of the tick
         self._node_steps.popleft()
-        self.at = done
+        self.stopped_after = done
         began = perf_counter()
         while self.paused and not self._node_steps:
             if self._steps:
@@ -260,14 +260,14 @@ class RunController(Hook):
             if engine.stopping or engine.edits or self._calls or self.target is not None:
                 break
             self.waiting = True
-            self._look(engine)
+            self._sample(engine)
             self._go.wait()
             self._go.clear()
         self.waiting = False
         engine.context.blocked_seconds += perf_counter() - began
 
     def on_edit(self, run: Run, edit: Edit) -> None:
-        self.look_again()
+        self.wake()
 
     def before_close(self, run: Run) -> None:
         self.refuse_calls()
@@ -288,11 +288,11 @@ class RunController(Hook):
                 _, future = self._calls.popleft()
                 future.set_exception(RunError("the run ended before that could be done"))
 
-    def _look(self, engine: Engine) -> None:
+    def _sample(self, engine: Engine) -> None:
         now, watch, news = perf_counter(), self.watch, False
         peeked: dict[tuple[str, str], Any] = {}
         for node in watch.previews:
-            if node in self.requested_pictures and self._show(engine, node, peeked):
+            if node in self.requested_pictures and self._sample_picture(engine, node, peeked):
                 self.requested_pictures.discard(node)
                 news = True
         if now >= self._values_due or self.waiting:
@@ -312,7 +312,9 @@ class RunController(Hook):
         if news:
             self._wake.set()
 
-    def _show(self, engine: Engine, node: str, peeked: dict[tuple[str, str], Any]) -> bool:
+    def _sample_picture(
+        self, engine: Engine, node: str, peeked: dict[tuple[str, str], Any]
+    ) -> bool:
         """Put a node's picture into `pictures` if it is new.
 
         `peeked`: values that were sampled just now.
@@ -324,10 +326,10 @@ class RunController(Hook):
         self._shown[node] = picture, engine.ticks
         if picture is None or picture is last:
             return False
-        self.pictures[node] = picture, engine.tick, self._shown_at(engine)
+        self.pictures[node] = picture, engine.tick, self._time_shown(engine)
         return True
 
-    def _shown_at(self, engine: Engine) -> float:
+    def _time_shown(self, engine: Engine) -> float:
         """Return the time of a picture: by the game's own clock, if that is what pages see."""
         if self._deadlines is None or not engine.frame_rate:
             return perf_counter()

@@ -182,7 +182,7 @@ class RunReporter:
         episode, score = self.progress
         return {
             "state": "paused" if paused else "running",
-            "breakpoints": list(self._controller.begun),
+            "breakpoints": list(self._controller.hit_breakpoints),
             "at": self._at(),
             "speed": self._controller.speed,
             "episode": episode,
@@ -197,7 +197,7 @@ class RunReporter:
 
     def _at(self) -> dict[str, Any] | None:
         """Describe the step after which the run stands within a tick."""
-        done = self._controller.at
+        done = self._controller.stopped_after
         if done is None:
             return None
         about: dict[str, Any] = {"node": done.node, "role": done.role}

@@ -126,13 +126,13 @@ class WorkerProcess:
             controller.seek(content)
         elif command == "speed":
             controller.speed = content
-            controller.look_again()
+            controller.wake()
         elif command == "watch":
             controller.watch = content
-            controller.look_again()
+            controller.wake()
         elif command == "request_picture":
             controller.requested_pictures.add(content)
-            controller.look_again()
+            controller.wake()
         elif command == "input":
             self._handler.receive(*content)
         else:

@@ -309,7 +309,7 @@ from minibrains import Episode, Node, Pad, Socket
 Row = Annotated[np.ndarray, Socket("row", "f32[n]")]
 
 
-class Table(Node, keep=True):
+class Table(Node, cache_on_disk=True):
     """Numbers that take a while."""
 
     def tick(self) -> Row:

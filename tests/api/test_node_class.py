@@ -192,6 +192,12 @@ WRONG_OPTIONS = {
         "Wrong",
         "no class option 'clokced'. Did you mean 'clocked'?",
     ),
+    "renamed option": (
+        "Node, keep=True",
+        TICK,
+        "Wrong",
+        "no class option 'keep'. It is called 'cache_on_disk' now",
+    ),
     "option like no other": (
         "Node, x=1",
         TICK,
@@ -723,10 +729,11 @@ def test_node_classes_inherit_widgets_brain_and_steps(build: Build, future: bool
 def test_names_near_a_class_option_are_free_for_methods_and_annotated_constants(
     build: Build,
 ) -> None:
-    fields = "kept: ClassVar[int] = 3\n    outsides: int = widget(default=1)"
-    methods = f"def report(self): return {{}}\n    def keeps(self): ...\n    {TICK}"
+    fields = "cached_on_disk: ClassVar[int] = 3\n    outsides: int = widget(default=1)"
+    methods = f"def report(self): return {{}}\n    def collect_data(self): ...\n    {TICK}"
     module = build(f"class Fine(Node):\n    {fields}\n    {methods}\n")
-    assert (module.Fine.kept, module.Fine().outsides, module.Fine.keep) == (3, 1, False)
+    assert (module.Fine.cached_on_disk, module.Fine.cache_on_disk) == (3, False)
+    assert module.Fine().outsides == 1
 
 
 def test_a_registry_takes_the_nodes_a_module_defines(build: Build) -> None:

@@ -354,7 +354,7 @@ def test_what_is_not_due_by_a_clock(capsys: pytest.CaptureFixture[str], tmp_path
         ({}, "every tick"),
     ],
 )
-def test_a_node_that_thinks_beside_the_clock_is_launched_and_arrives(
+def test_a_node_that_thinks_beside_the_clock_is_submitted_and_polled(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, entry: Any, words: str
 ) -> None:
     pack = tmp_path / "thinks.py"
@@ -373,10 +373,10 @@ def test_a_node_that_thinks_beside_the_clock_is_launched_and_arrives(
     path = write(tmp_path, console=CONSOLE, clock=CLOCK, thinks=thinks)
     description = checked(capsys, path, "--pack", str(pack))
     of = steps(description)
-    assert of["launch", "thinks"]["runs"] == words
-    assert of["launch", "thinks"]["reads"] == {"variables": ["console.variables"]}
-    assert of["launch", "thinks"]["inherited"] is False
-    assert of["arrive", "thinks"]["reads"] == {}
+    assert of["submit", "thinks"]["runs"] == words
+    assert of["submit", "thinks"]["reads"] == {"variables": ["console.variables"]}
+    assert of["submit", "thinks"]["inherited"] is False
+    assert of["poll", "thinks"]["reads"] == {}
     if entry:
         assert of["gate", "thinks"]["opens"] == ["thinks"]
 

@@ -138,7 +138,7 @@ def test_a_node_that_is_due_while_it_is_busy_begins_when_its_result_arrives() ->
     }
     with running(entries) as engine:
         engine.advance(24)
-        # launched on 0, due on 3, launched on 4 with what was delivered on 3, due on 6, launched on
+        # begun on 0, due on 3, begun on 4 with what was delivered on 3, due on 6, begun on
         # 8, …
         assert seen(engine) == [(4, 0), (8, 3), (12, 6), (16, 12), (20, 15)]
 

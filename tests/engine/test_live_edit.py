@@ -229,7 +229,7 @@ class Running:
         """Edit it now, between two ticks."""
         edit = self.prepare(entries)
         self.engine.edits.append(edit)
-        self.engine.advance(0)
+        self.engine.apply_edits()
         assert edit.done.is_set()
         assert self.engine.finish_edit(edit) == []
 
@@ -325,7 +325,7 @@ def test_a_new_brain_gives_out_what_the_old_one_was_thinking(running: Any) -> No
         "seen": node("Seen", {"value": "adds.number"}),
     }
     run = running(entries)
-    run.engine.advance(6)  # launched on 0 and 4
+    run.engine.advance(6)  # begun on 0 and 4
     run.change(entries | {"adds": {**entries["adds"], "brain": "two.safetensors"}})
     run.engine.advance(7)
     assert run.engine.nodes["seen"].all == [(4, 1000), (8, 1004), (12, 2012)]
@@ -529,7 +529,7 @@ def slow(kind: str = "InThread", /, **rest: Any) -> dict[str, dict[str, Any]]:
 @pytest.mark.parametrize("kind", ["InThread", "InProcess"])
 def test_a_node_that_is_thinking_goes_on(kind: str, running: Any) -> None:
     run = running(slow(kind, busy="continue", latency=5))
-    run.engine.advance(7)  # launched on 5
+    run.engine.advance(7)  # begun on 5
     run.change(
         slow(kind, busy="continue", latency=5, set={"add": 100})
         | {"new": node("Seen", {"value": "slow.number"})}
@@ -547,7 +547,7 @@ def test_a_node_may_begin_to_hold_or_to_continue(kind: str, running: Any) -> Non
     run = running(slow(kind))
     run.engine.advance(3)
     run.change(slow(kind, busy="continue", latency=2))
-    run.engine.advance(5)  # launched on 3, 5, 7
+    run.engine.advance(5)  # begun on 3, 5, 7
     run.change(slow(kind))
     run.engine.advance(2)
     assert run.engine.nodes["seen"].all == [(0, 0), (1, 1), (2, 2), (5, 3), (7, 5), (8, 8), (9, 9)]

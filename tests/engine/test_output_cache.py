@@ -80,7 +80,7 @@ class Shift(Noted, Node):
         return row + self.brain.number
 
 
-class Total(Noted, Node, keep=True):
+class Total(Noted, Node, cache_on_disk=True):
     def tick(self, row: Row) -> Number:
         self.note("tick")
         return float(row.sum())
@@ -91,13 +91,13 @@ class Halves(NamedTuple):
     right: Row | Absent
 
 
-class Split(Noted, Node, keep=True):
+class Split(Noted, Node, cache_on_disk=True):
     def tick(self, row: Row) -> Halves:
         self.note("tick")
         return Halves(row[::2], ABSENT if len(row) < 2 else row[1::2])
 
 
-class Unstorable(Noted, Node, keep=True):
+class Unstorable(Noted, Node, cache_on_disk=True):
     def tick(self) -> Number:
         return {1, 2}  # type: ignore[return-value]
 
@@ -340,7 +340,7 @@ NODE = """
 from minibrains import Node, Number
 {imports}
 
-class Answer(Node, keep=True):
+class Answer(Node, cache_on_disk=True):
     def tick(self) -> Number:
         return {answer}
 """

@@ -14,7 +14,7 @@ from minibrains.engine.engine import Engine
 from minibrains.engine.plan import Clock, Plan
 from minibrains.engine.stepper import Stepper
 from minibrains.graph.check import Edge
-from minibrains.graph.link import Link
+from minibrains.graph.socket_ref import SocketRef
 from tests.engine.test_oracle import FAMILY, workflows
 from tests.support.engine_fixtures import (
     Call,
@@ -56,20 +56,22 @@ def regions(entries: Entries) -> list[list[str]]:
     return found
 
 
-def answer(engine: Engine, train: Sequence[str], observation: Sequence[Any]) -> dict[Link, Any]:
+def answer(
+    engine: Engine, train: Sequence[str], observation: Sequence[Any]
+) -> dict[SocketRef, Any]:
     """Return what the nodes of a region answer themselves."""
     graph = engine.plan.graph
     assert graph.region is not None
     values = dict(zip(graph.region.inputs, observation, strict=True))
     for name in train:
         sources = {
-            edge.input.name: Link(edge.source, edge.output.name)
+            edge.input.name: SocketRef(edge.source, edge.output.name)
             for edge in graph.edges
             if edge.target == name
         }
         schema = graph.nodes[name].cls.schema
         arguments = [values.get(sources.get(socket)) for socket in schema.inputs]  # type: ignore[arg-type]
-        outputs = [Link(name, socket) for socket in schema.outputs]
+        outputs = [SocketRef(name, socket) for socket in schema.outputs]
         result = engine.nodes[name].tick(*arguments)
         if not schema.returns_tuple:
             result = (result,)

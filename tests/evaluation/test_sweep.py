@@ -14,7 +14,14 @@ from minibrains.evaluation.sweep import Axis, read_axis
 from tests.support.command import Command
 
 STATES = ("--states", "validation/Level4.*", "--json")
-TRAINED, UNTRAINED = "vector_policy/duel.safetensors", "vector_policy/duel-untrained.safetensors"
+TRAINED = "vector_policy/duel.safetensors"
+UNTRAINED = "vector_policy/duel-untrained.safetensors"
+GRID = (
+    *("--vary", "choose.mode=greedy,sample"),
+    *("--vary-brain", f"head={TRAINED},{UNTRAINED}"),
+    *("--ticks", "300"),
+)
+"""Four variants, in short episodes."""
 
 
 def test_what_is_varied_is_read_from_the_command_line() -> None:
@@ -22,9 +29,15 @@ def test_what_is_varied_is_read_from_the_command_line() -> None:
     assert read_axis("a.b=x,1.5,true") == Axis("a.b", ("x", 1.5, True))
     assert read_axis('a.b=[[1, 2], "x,y"]') == Axis("a.b", ([1, 2], "x,y"))
     assert read_axis("head=a.safetensors,b.safetensors", is_brain=True).is_brain
-    for text in ("a.b", "a.b=", "a=1"):
-        with pytest.raises(MinibrainsError, match="cannot be read"):
-            read_axis(text)
+
+
+@pytest.mark.parametrize("text", ["a.b", "a.b=", "a=1"])
+def test_what_names_no_values_of_a_widget_is_refused(text: str) -> None:
+    with pytest.raises(MinibrainsError, match="cannot be read"):
+        read_axis(text)
+
+
+def test_what_names_no_brain_file_is_refused() -> None:
     with pytest.raises(MinibrainsError, match="cannot be read"):
         read_axis("a.b=f", is_brain=True)
 
@@ -41,34 +54,46 @@ def test_each_variant_plays_the_same_episodes_and_is_resumed(
     minibrains: Command, tmp_path: Path
 ) -> None:
     out = ("--out", str(tmp_path))
-    grid = ("--vary", "choose.mode=greedy,sample", "--vary-brain", f"head={TRAINED},{UNTRAINED}")
-    result = sweep(minibrains, *grid, "--episodes", "2", "--ticks", "300", *out)
-    values = [variant["values"] for variant in result["variants"]]
-    assert values == [
+    result = sweep(minibrains, *GRID, "--episodes", "2", *out)
+    variants = result["variants"]
+
+    # each combination is a variant
+    assert [variant["values"] for variant in variants] == [
         {"choose.mode": "greedy", "head": TRAINED},
         {"choose.mode": "greedy", "head": UNTRAINED},
         {"choose.mode": "sample", "head": TRAINED},
         {"choose.mode": "sample", "head": UNTRAINED},
     ]
-    for variant in result["variants"]:
+    brains = [variant["brains"]["head"]["sha256"] for variant in variants]
+    assert brains[0] == brains[2]
+    assert brains[1] == brains[3]
+    assert brains[0] != brains[1]
+
+    # each has played two episodes, and has its interval
+    for variant in variants:
         assert variant["n"] == 2
         low, high = wilson(variant["won"], variant["distinct"])
-        assert (variant["low"], variant["high"]) == (round(low, 6), round(high, 6))
-    brains = [variant["brains"]["head"]["sha256"] for variant in result["variants"]]
-    assert brains[0] == brains[2] != brains[1] == brains[3]
+        assert variant["low"] == round(low, 6)
+        assert variant["high"] == round(high, 6)
+
+    # the files
     assert json.loads(Path(result["files"]["json"]).read_text()) == result
     assert Path(result["files"]["png"]).read_bytes().startswith(b"\x89PNG")
 
-    # the same sweep plays nothing again, and more episodes only those that are missing
+    # the same sweep plays nothing again
     files = {path: path.read_bytes() for path in (tmp_path / "episodes").iterdir()}
     assert len(files) == 4
-    assert sweep(minibrains, *grid, "--episodes", "2", "--ticks", "300", *out) == result
-    assert {path: path.read_bytes() for path in files} == files
-    more = sweep(minibrains, *grid, "--episodes", "3", "--ticks", "300", *out)
+    assert sweep(minibrains, *GRID, "--episodes", "2", *out) == result
     for path, before in files.items():
-        assert path.read_bytes().startswith(before)
-        assert path.read_bytes().count(b"\n") == before.count(b"\n") + 1
+        assert path.read_bytes() == before
+
+    # with more episodes, only those that are missing are played
+    more = sweep(minibrains, *GRID, "--episodes", "3", *out)
     assert [variant["n"] for variant in more["variants"]] == [3, 3, 3, 3]
+    for path, before in files.items():
+        now = path.read_bytes()
+        assert now.startswith(before)
+        assert now.count(b"\n") == before.count(b"\n") + 1
 
 
 @pytest.mark.parametrize(

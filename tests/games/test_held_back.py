@@ -27,7 +27,7 @@ PACK = """
 from minibrains import Node, Variables
 
 
-class Collector(Node, collects=True):
+class Collector(Node, collects_data=True):
     def tick(self, variables: Variables) -> None:
         pass
 """

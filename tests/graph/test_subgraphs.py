@@ -16,7 +16,7 @@ from minibrains.errors import WorkflowError
 from minibrains.files import bundled_dir
 from minibrains.graph.catalog import brain_finder, node_types
 from minibrains.graph.check import check
-from minibrains.graph.link import Link
+from minibrains.graph.socket_ref import SocketRef
 from minibrains.graph.workflow import BrainPin, NodeEntry, Workflow, parse_workflow
 from minibrains.run.run import Run
 from minibrains.run.spec import RunSpec
@@ -157,10 +157,10 @@ def test_a_box_is_its_nodes_with_paths() -> None:
     workflow = parse_workflow(EYES)
     assert workflow.faults == ()
     assert list(workflow.nodes)[1:3] == ["eyes/grey", "eyes/small"]
-    assert workflow.nodes["eyes/grey"].inputs == {"frame": (Link("console", "frame"),)}
-    assert workflow.nodes["eyes/small"].inputs == {"frame": (Link("eyes/grey", "frame"),)}
+    assert workflow.nodes["eyes/grey"].inputs == {"frame": (SocketRef("console", "frame"),)}
+    assert workflow.nodes["eyes/small"].inputs == {"frame": (SocketRef("eyes/grey", "frame"),)}
     assert workflow.nodes["eyes/small"].set == {"width": 40, "height": 10}
-    assert workflow.nodes["seen"].inputs == {"value": (Link("eyes/small", "frame"),)}
+    assert workflow.nodes["seen"].inputs == {"value": (SocketRef("eyes/small", "frame"),)}
     assert workflow.to_json() == EYES
     assert checked(EYES) == []
 
@@ -178,7 +178,7 @@ def test_a_clock_and_a_mode_are_for_all_nodes_of_a_box() -> None:
     data["nodes"]["eyes"]["mode"] = "mute"
     workflow = parse_workflow(data)
     for node in workflow.nodes_of("eyes"):
-        assert workflow.nodes[node].when == Link("clock", "now")
+        assert workflow.nodes[node].when == SocketRef("clock", "now")
         assert workflow.nodes[node].mode == "mute"
     data["defs"]["eyes"]["nodes"]["small"]["when"] = "grey.frame"
     (fault,) = parse_workflow(data).faults
@@ -217,14 +217,14 @@ def test_brains_settings_and_clocks_reach_nodes_of_boxes_within_boxes() -> None:
     }
     workflow = parse_workflow(data)
     head = workflow.nodes["box/policy/head"]
-    assert head.when == Link("a", "flag")
-    assert head.inputs == {"frames": (Link("b", "frames"),)}
+    assert head.when == SocketRef("a", "flag")
+    assert head.inputs == {"frames": (SocketRef("b", "frames"),)}
     assert (head.set, head.brain) == ({"choice": 2}, BrainPin("x.safetensors"))
     assert workflow.nodes["box/policy/other"].when is None
-    assert workflow.nodes["reader"].inputs["value"] == (Link("box/policy/head", "logits"),)
+    assert workflow.nodes["reader"].inputs["value"] == (SocketRef("box/policy/head", "logits"),)
     assert workflow.breakpoints[0].node == "box/policy/head"
-    assert workflow.boxes["box"].inputs["go"] == (Link("box/policy/head", "when"),)
-    assert workflow.boxes["box"].widgets == {"which": Link("box/policy/head", "choice")}
+    assert workflow.boxes["box"].inputs["go"] == (SocketRef("box/policy/head", "when"),)
+    assert workflow.boxes["box"].widgets == {"which": SocketRef("box/policy/head", "choice")}
     assert workflow.boxes["box"].brains == {"net": "box/policy/head"}
     pinned = workflow.with_brains({"x.safetensors": BrainPin("y.safetensors", "0" * 64)})
     assert pinned.nodes["box/policy/head"].brain == BrainPin("y.safetensors", "0" * 64)
@@ -238,7 +238,7 @@ def test_a_spec_changes_one_box_and_its_nodes() -> None:
     assert workflow.nodes["eyes/small"].set == {"width": 8, "height": 6}
     assert workflow.nodes["other/small"].set == {"width": 20, "height": 10}
     assert workflow.nodes["other/grey"].mode == "mute"
-    assert workflow.nodes["seen"].inputs == {"value": (Link("eyes/small", "frame"),)}
+    assert workflow.nodes["seen"].inputs == {"value": (SocketRef("eyes/small", "frame"),)}
     assert parse_workflow(workflow.to_json()) == replace(workflow, raw=workflow.to_json())
     with pytest.raises(WorkflowError, match="'eyes' is a box, which has no such part"):
         RunSpec(data, widgets={"eyes.depth": 8}).load_workflow()
@@ -251,7 +251,7 @@ def test_older_nodes_of_a_box_are_migrated_where_they_are() -> None:
     migrated = REGISTRY.migrate(parse_workflow(data))
     assert migrated.raw["defs"]["eyes"]["inputs"] == {"frame": ["grey.frame", "far.value"]}
     assert migrated.raw["nodes"] == data["nodes"]
-    assert migrated.nodes["eyes/far"].inputs == {"value": (Link("console", "frame"),)}
+    assert migrated.nodes["eyes/far"].inputs == {"value": (SocketRef("console", "frame"),)}
     assert checked(data) == []
 
 

@@ -33,8 +33,8 @@ from minibrains.errors import Fault, WorkflowError
 from minibrains.files import bundled_dir
 from minibrains.graph.catalog import brain_finder, node_types
 from minibrains.graph.check import Graph, check
-from minibrains.graph.link import Link
 from minibrains.graph.registry import Registry
+from minibrains.graph.socket_ref import SocketRef
 from minibrains.graph.workflow import (
     FORMAT,
     FORMAT_MIGRATIONS,
@@ -565,7 +565,7 @@ def test_a_gate_behind_a_node_that_is_off(mode: str) -> None:
     if mode == "mute":
         assert graph.when_links == {}
     else:
-        assert graph.when_links == {"a": Link("other", "now")}
+        assert graph.when_links == {"a": SocketRef("other", "now")}
     ticking = {step.node for step in compile_graph(graph).steps if step.role == "tick"}
     assert ticking == {"clock", "other", "a"}
 
@@ -617,7 +617,10 @@ def test_links_follow_an_output_that_was_renamed() -> None:
         "alarm.count -> sum.terms", "late.count -> sum.terms", "alarm.count -> sum.terms",
         "alarm.ringing -> pick.flag", "sum.number -> pick.yes", "alarm.count -> pick.no",
     ]  # fmt: skip
-    assert graph.when_links == {"pick": Link("late", "ringing"), "gated": Link("alarm", "ringing")}
+    assert graph.when_links == {
+        "pick": SocketRef("late", "ringing"),
+        "gated": SocketRef("alarm", "ringing"),
+    }
     assert before == ALARMED
 
 

@@ -53,11 +53,11 @@ def test_a_policy_is_asked_with_the_eyes_of_its_training(home: Path) -> None:
     head = PolicyHead(brain=PolicyHeadBrain.load(path))
     head.module = head.make_module()
     frames = Lessons(eyes, [lesson]).frames(np.arange(info.samples))
-    shares = head.answer(as_shown(frames)).softmax(1).detach().numpy()
+    probabilities = head.answer(as_shown(frames)).softmax(1).detach().numpy()
 
     assert np.array_equal(answers.ticks, data.read(info).ticks)
-    assert np.array_equal(answers.actions, shares.argmax(1))
-    assert np.array_equal(answers.shares, shares.max(1))
+    assert np.array_equal(answers.actions, probabilities.argmax(1))
+    assert np.array_equal(answers.probabilities, probabilities.max(1))
 
 
 def test_a_model_is_asked_as_in_play(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_model_is_asked_as_in_play(tmp_path: Path) -> None:
         for row in range(0, len(samples), 8):
             found = node.tick(samples.picture(row), PROMPTS[0], [])
             assert answers.actions[row] == int(found.text)
-            assert answers.shares[row] == np.float32(_number(found.confidence))
+            assert answers.probabilities[row] == np.float32(_number(found.confidence))
 
 
 def test_an_adapter_is_asked_with_its_model(tmp_path: Path, home: Path) -> None:
@@ -102,8 +102,8 @@ def test_an_adapter_is_asked_with_its_model(tmp_path: Path, home: Path) -> None:
     with opened(node, ScratchHost(tmp_path)), opened(loader, ScratchHost(tmp_path)):
         adapted = node.tick(picture, PROMPTS[0], [loader.tick()])
         plain = node.tick(picture, PROMPTS[0], [])
-    assert answers.shares[0] == np.float32(_number(adapted.confidence))
-    assert answers.shares[0] != np.float32(_number(plain.confidence))
+    assert answers.probabilities[0] == np.float32(_number(adapted.confidence))
+    assert answers.probabilities[0] != np.float32(_number(plain.confidence))
 
     path.unlink()
     with pytest.raises(BrainError, match="needs the vlm brain with the SHA-256"):
@@ -160,8 +160,8 @@ def _table(data: DataSet) -> SampleTable:
     """A table with the answer 1 to everything in the first of two episodes."""
     first, _ = data.episodes()
     ticks = data.read(first).ticks
-    shares = np.linspace(0.5, 1, len(ticks), dtype=np.float32)
-    return SampleTable(data, {first.key: Answers(ticks, np.ones_like(ticks), shares)})
+    probabilities = np.linspace(0.5, 1, len(ticks), dtype=np.float32)
+    return SampleTable(data, {first.key: Answers(ticks, np.ones_like(ticks), probabilities)})
 
 
 def test_samples_are_selected() -> None:
@@ -189,7 +189,7 @@ def test_samples_are_selected() -> None:
     assert table.agreement() == (39, count(answer="agrees"))
     assert sum(number for _, _, number in table.confusions()) == count(answer="differs")
     by_share = table.select(SampleFilter(answer="differs", order="share"))
-    assert (np.diff(table.shares[by_share]) <= 0).all()
+    assert (np.diff(table.probabilities[by_share]) <= 0).all()
 
     (row,) = table.select(SampleFilter(kept="deleted"))
     found = table.describe(row)

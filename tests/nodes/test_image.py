@@ -18,26 +18,37 @@ from tests.support.engine_fixtures import Entries, make_plan
 
 
 def _stack(taps: list[int], colors: int = 1, mean: float = 0.0, std: float = 1.0) -> FrameStack:
-    per_color = np.ones(colors, np.float32)
-    return FrameStack(
-        brain=FrameStackBrain(
-            taps=np.array(taps, np.int32), mean=per_color * mean, std=per_color * std
-        )
+    brain = FrameStackBrain(
+        taps=np.array(taps, np.int32),
+        mean=np.full(colors, mean, np.float32),
+        std=np.full(colors, std, np.float32),
     )
+    return FrameStack(brain=brain)
 
 
 def _numbered(count: int) -> list[dict[str, Any]]:
-    return [{"frame": np.full((2, 3, 1), number, np.uint8)} for number in range(count)]
+    """Return the inputs of so many ticks; all pixels of a frame have its number."""
+    inputs: list[dict[str, Any]] = []
+    for number in range(count):
+        inputs.append({"frame": np.full((2, 3, 1), number, np.uint8)})
+    return inputs
+
+
+def _numbers_in(stack: np.ndarray) -> list[int]:
+    """Return the numbers of the frames in a stack."""
+    pixels = (stack[:, 0, 0] * 255).round().astype(int)
+    numbers: list[int] = pixels.tolist()
+    return numbers
 
 
 def test_a_stack_is_ordered_from_oldest_to_newest() -> None:
     node = _stack([6, 3, 0])
     with opened(node):
         stacks = play(node, *_numbered(12))
-    newest = [list((stack[:, 0, 0] * 255).round().astype(int)) for stack in stacks]
-    assert newest[11] == [5, 8, 11]
-    assert newest[0] == [0, 0, 0], "before the episode is old enough, its first picture"
-    assert newest[4] == [0, 1, 4]
+
+    assert _numbers_in(stacks[11]) == [5, 8, 11]
+    assert _numbers_in(stacks[0]) == [0, 0, 0], "before the episode is old enough, its first frame"
+    assert _numbers_in(stacks[4]) == [0, 1, 4]
     assert stacks[0].shape == (3, 2, 3)
     assert stacks[0].dtype == np.float32
 
@@ -46,7 +57,9 @@ def test_a_stack_of_the_seed_has_24_channels() -> None:
     node = _stack([7, 6, 5, 4, 3, 2, 1, 0], colors=3)
     frame = np.zeros((128, 180, 3), np.uint8)
     with opened(node):
-        assert play(node, {"frame": frame})[0].shape == (24, 128, 180)
+        (stack,) = play(node, {"frame": frame})
+
+    assert stack.shape == (24, 128, 180)
     assert node.brain.sizes["channels"] == 24
 
 
@@ -54,14 +67,17 @@ def test_a_new_episode_has_no_picture_of_the_last() -> None:
     node = _stack([2, 1, 0])
     with opened(node):
         play(node, *_numbered(9))
-        fresh = play(node, {"frame": np.full((2, 3, 1), 200, np.uint8)})[0]
-    assert set((fresh * 255).round().ravel()) == {200}
+        (stack,) = play(node, {"frame": np.full((2, 3, 1), 200, np.uint8)})
+
+    assert _numbers_in(stack) == [200, 200, 200]
 
 
 def test_pixels_are_normalised_by_the_brain() -> None:
     node = _stack([0], mean=0.5, std=0.25)
+    white = np.full((1, 1, 1), 255, np.uint8)
     with opened(node):
-        (stack,) = play(node, {"frame": np.full((1, 1, 1), 255, np.uint8)})
+        (stack,) = play(node, {"frame": white})
+
     assert stack[0, 0, 0] == pytest.approx(2.0)
 
 
@@ -72,27 +88,33 @@ def test_taps_that_make_no_sense_are_refused(taps: list[int]) -> None:
 
 
 def test_grey_is_weighted_as_bt601() -> None:
-    colors = np.array([[[255, 0, 0], [0, 255, 0], [0, 0, 255], [255, 255, 255]]], np.uint8)
+    red, green, blue, white = [255, 0, 0], [0, 255, 0], [0, 0, 255], [255, 255, 255]
+    frame = np.array([[red, green, blue, white]], np.uint8)
     node = Grayscale()
     with opened(node):
-        (grey,) = play(node, {"frame": colors})
+        (grey,) = play(node, {"frame": frame})
+
     assert grey.shape == (1, 4, 1)
     assert grey.ravel().tolist() == [76, 150, 29, 255]
 
 
 @pytest.mark.parametrize("colors", [1, 3])
 def test_resize_averages(colors: int) -> None:
-    checked = np.zeros((4, 4, colors), np.uint8)
-    checked[::2, ::2] = checked[1::2, 1::2] = 200
+    chessboard = np.zeros((4, 4, colors), np.uint8)
+    chessboard[::2, ::2] = 200
+    chessboard[1::2, 1::2] = 200
     node = Resize(width=2, height=2)
     with opened(node):
-        (small,) = play(node, {"frame": checked})
+        (small,) = play(node, {"frame": chessboard})
+
     assert small.shape == (2, 2, colors)
     assert set(small.ravel()) == {100}
 
 
 def _picture(frame: np.ndarray) -> np.ndarray:
-    with opened(node := ToPicture()):
+    """Return what ToPicture makes of a frame."""
+    node = ToPicture()
+    with opened(node):
         (picture,) = play(node, {"frame": frame})
     assert isinstance(picture, np.ndarray)
     assert picture.dtype == np.uint8
@@ -103,10 +125,10 @@ def _picture(frame: np.ndarray) -> np.ndarray:
 def test_every_layout_of_a_picture_is_the_same_picture(
     height: int, width: int, random: Any
 ) -> None:
-    picture = np.frombuffer(random.randbytes(height * width * 3), np.uint8).reshape(
-        height, width, 3
-    )
-    opaque = np.concatenate([picture, np.full((height, width, 1), 255, np.uint8)], axis=2)
+    data = random.randbytes(height * width * 3)
+    picture = np.frombuffer(data, np.uint8).reshape(height, width, 3)
+    opacity = np.full((height, width, 1), 255, np.uint8)
+    opaque = np.concatenate([picture, opacity], axis=2)
     grey = picture[:, :, :1]
     in_grey = grey.repeat(3, axis=2)
 
@@ -120,19 +142,24 @@ def test_every_layout_of_a_picture_is_the_same_picture(
 
 
 def _check_kinds(layout: np.ndarray, expected: np.ndarray) -> None:
-    """A layout in bytes, and in each kind of float."""
+    """Check a layout in bytes, and in each kind of float."""
     assert np.array_equal(_picture(layout), expected)
     for kind in (np.float16, np.float32, np.float64):
-        assert np.array_equal(_picture((layout / 255).astype(kind)), expected)
+        floats = (layout / 255).astype(kind)
+        assert np.array_equal(_picture(floats), expected)
 
 
 def test_what_is_transparent_is_shown_over_black() -> None:
     frame = np.full((5, 6, 4), 200, np.uint8)
     frame[:, :, 3] = [0, 1, 64, 128, 254, 255]
     assert _picture(frame)[0, :, 0].tolist() == [0, 1, 50, 100, 199, 200]
-    planes = np.array([0.5, 1, 0, 0.5], np.float32).reshape(4, 1, 1)
-    halved = planes.repeat(6, axis=1).repeat(6, axis=2)
-    assert _picture(halved)[0, 0].tolist() == [64, 128, 0]
+
+
+def test_what_is_half_transparent_in_planes_of_floats_is_half_as_bright() -> None:
+    red, green, blue, opacity = 0.5, 1, 0, 0.5
+    planes = np.empty((4, 6, 6), np.float32)
+    planes[:] = np.reshape([red, green, blue, opacity], (4, 1, 1))
+    assert _picture(planes)[0, 0].tolist() == [64, 128, 0]
 
 
 @pytest.mark.parametrize(
@@ -165,16 +192,18 @@ def test_pictures_of_all_kinds_may_be_linked() -> None:
         "one": {"type": "ToPicture@1", "in": {"frame": "stack.frames"}},
         "small": {"type": "Resize@1", "in": {"frame": "one.frame"}},
     }
-    make_plan(
-        nodes, (RetroEmulator, Grayscale, ToPicture, FrameStack, Resize), bundled_dir("models")
-    )
+    classes = (RetroEmulator, Grayscale, ToPicture, FrameStack, Resize)
+    make_plan(nodes, classes, bundled_dir("models"))
 
 
 def test_a_crop_is_the_box() -> None:
     frame = np.arange(5 * 7 * 2, dtype=np.uint8).reshape(5, 7, 2)
-    cropped = Crop(left=2, top=1, width=4, height=3).tick(frame)
-    assert np.array_equal(cropped, frame[1:4, 2:6])
-    assert np.array_equal(Crop(width=7, height=5).tick(frame), frame), "the whole picture fits"
+
+    box = Crop(left=2, top=1, width=4, height=3)
+    assert np.array_equal(box.tick(frame), frame[1:4, 2:6])
+
+    whole = Crop(width=7, height=5)
+    assert np.array_equal(whole.tick(frame), frame)
 
 
 @pytest.mark.parametrize(("width", "height"), [(6, 3), (5, 5)])
@@ -189,8 +218,10 @@ def test_a_box_outside_of_the_picture_is_refused(width: int, height: int) -> Non
 def test_each_colour_is_scaled_by_itself(colors: int) -> None:
     """None of them is the opacity of the others."""
     frame = np.random.default_rng(colors).integers(0, 256, (6, 8, colors), np.uint8)
-    small = Resize(width=4, height=3).tick(frame)
+    resize = Resize(width=4, height=3)
+    small = resize.tick(frame)
+
     assert small.shape == (3, 4, colors)
     for color in range(colors):
-        alone = Resize(width=4, height=3).tick(frame[:, :, color : color + 1])
+        alone = resize.tick(frame[:, :, color : color + 1])
         assert np.array_equal(small[:, :, color], alone[:, :, 0])

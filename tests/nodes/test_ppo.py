@@ -77,8 +77,29 @@ def train(
 def table(home: Path, name: str = "walker", file: str = "updates.csv") -> dict[str, np.ndarray]:
     """Return the columns of a table of a training."""
     head, *lines = (home / "training" / name / file).read_text().splitlines()
+    names = head.split(",")
     rows = np.array([line.split(",") for line in lines], float)
-    return dict(zip(head.split(","), rows.T, strict=True))
+    return dict(zip(names, rows.T, strict=True))
+
+
+def assert_same_tables(home: Path, one: str, other: str, file: str = "updates.csv") -> None:
+    """Assert that two trainings went the same way."""
+    columns = table(home, other, file)
+    for column, values in table(home, one, file).items():
+        assert values.tolist() == columns[column].tolist()
+
+
+def kept_updates(home: Path) -> list[int]:
+    """Return the updates of which the training has checkpoints."""
+    updates: list[int] = []
+    for folder in sorted((home / "training/walker").glob("update-*")):
+        updates.append(int(folder.name.removeprefix("update-")))
+    return updates
+
+
+def brain_of(home: Path, update: int) -> Path:
+    """Return the brain of a checkpoint."""
+    return home / f"training/walker/update-{update:06d}/head.safetensors"
 
 
 def trained_weights(host: ScratchHost) -> dict[str, Any]:
@@ -90,29 +111,35 @@ def trained_weights(host: ScratchHost) -> dict[str, Any]:
 @pytest.mark.slow
 def test_it_learns_to_walk_to_the_right(walk: str, home: Path, tmp_path: Path) -> None:
     host = train(make(walk), tmp_path)
+    folder = home / "training/walker"
+
     curves = table(home)
     assert curves["decisions"].tolist() == [4 * 96 * update for update in range(1, 9)]
     assert curves["reward"][-1] > curves["reward"][0] + 3  # 30 pixels further in four seconds
     assert curves["entropy"][-1] < curves["entropy"][0]
 
     # a line for each episode that ended, of 24 decisions
-    monitor = load_results(str(home / "training/walker"))
+    monitor = load_results(str(folder))
     assert len(monitor) == 4 * 96 * 8 // 24
     assert set(monitor["l"]) == {24}
-    behavior = (home / "training/walker/behavior_metrics.csv").read_text().splitlines()
+    behavior = (folder / "behavior_metrics.csv").read_text().splitlines()
     assert behavior[0] == "decisions,won,ticks,reward"
 
-    head, *rows = (home / "training/walker/reward_breakdown.csv").read_text().splitlines()
+    # the terms of its reward
+    head, *rows = (folder / "reward_breakdown.csv").read_text().splitlines()
     assert head == "episode,ticks,ended,total,reward"
     totals: list[float] = []
     for number, row in enumerate(rows):
         episode, ticks, ended, total, term = row.split(",")
-        assert (episode, ticks, ended) == (str(number), "240", "limit")
+        assert episode == str(number)
+        assert ticks == "240"
+        assert ended == "limit"
         assert float(total) == float(term)
         totals.append(float(total))
     # the training is told the reward of each decision as float32
     assert np.allclose(totals, monitor["r"], atol=1e-4)
 
+    # the brain
     path = home / "models/vector_policy/walker.safetensors"
     assert host.facts["policy"] == str(path)
     metadata = read_header(path).metadata
@@ -136,8 +163,7 @@ def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(
     parts = train(second_part, tmp_path)
 
     assert parts.messages[0] == "the training parts goes on after update 3"
-    for column, values in table(home, "whole").items():
-        assert values.tolist() == table(home, "parts")[column].tolist()
+    assert_same_tables(home, "whole", "parts")
     assert trained_weights(parts) == trained_weights(whole)
 
 
@@ -159,10 +185,9 @@ def test_a_training_that_was_killed_goes_on_from_the_last_checkpoint(
     assert trained_weights(killed) == trained_weights(whole)
     monitor = load_results(str(home / "training/killed"))
     assert len(monitor) == 4 * (30 * 5 // 24)
-    breakdowns: list[str] = []
-    for name in ("whole", "killed"):
-        breakdowns.append((home / "training" / name / "reward_breakdown.csv").read_text())
-    assert breakdowns[0] == breakdowns[1]
+    breakdown_of_whole = (home / "training/whole/reward_breakdown.csv").read_text()
+    breakdown_of_killed = (home / "training/killed/reward_breakdown.csv").read_text()
+    assert breakdown_of_killed == breakdown_of_whole
 
 
 @pytest.mark.slow
@@ -171,27 +196,27 @@ def test_it_does_not_matter_where_the_games_are_played(
 ) -> None:
     train(make(walk, name="here"), tmp_path, updates=2)
     train(make(walk, name="there", processes=2), tmp_path, updates=2)
-    for column, values in table(home, "here").items():
-        assert values.tolist() == table(home, "there")[column].tolist()
+    assert_same_tables(home, "here", "there")
 
 
 @pytest.mark.slow
 def test_it_stays_near_the_policy_that_it_began_with(walk: str, home: Path, tmp_path: Path) -> None:
     train(make(walk, kl=100.0, name="near", decisions=4 * 96 * 4), tmp_path)
     train(make(walk, name="far", decisions=4 * 96 * 4), tmp_path)
-    assert table(home, "near")["entropy"][-1] > table(home, "far")["entropy"][-1] + 0.1
+    near = table(home, "near")["entropy"]
+    far = table(home, "far")["entropy"]
+    assert near[-1] > far[-1] + 0.1
 
 
 def test_only_the_critic_learns_at_first(walk: str, home: Path, tmp_path: Path) -> None:
     train(make(walk, critic_first=2, checkpoint=1, **SHORT), tmp_path, updates=3)
-    folder = home / "training/walker"
-    brains = [
-        VectorPolicyBrain.load(folder / f"update-{update:06d}/head.safetensors")
-        for update in (1, 2, 3)
-    ]
-    weights = [brain.tensors["output.weight"] for brain in brains]
-    assert np.array_equal(weights[0], weights[1])
-    assert not np.array_equal(weights[1], weights[2])
+    weights: list[np.ndarray] = []
+    for update in (1, 2, 3):
+        brain = VectorPolicyBrain.load(brain_of(home, update))
+        weights.append(brain.tensors["output.weight"])
+    first, second, third = weights
+    assert np.array_equal(first, second)
+    assert not np.array_equal(second, third)
 
 
 @pytest.mark.slow
@@ -222,17 +247,20 @@ def test_old_checkpoints_are_removed_but_milestones_last_longer(
 ) -> None:
     few = {"steps": 8, "batch": 16, "epochs": 1, "decisions": 4 * 8 * 24}
     train(make(walk, checkpoint=1, most=6, **few), tmp_path)
-    kept = [folder.name for folder in sorted((home / "training/walker").glob("update-*"))]
+    kept = kept_updates(home)
     assert len(kept) == 6
-    assert kept[-3:] == ["update-000022", "update-000023", "update-000024"]
+    assert kept[-3:] == [22, 23, 24]
 
 
 def test_brains_are_kept_only_if_they_are_better(walk: str, home: Path, tmp_path: Path) -> None:
     train(make(walk, checkpoint=1, save="better", **SHORT), tmp_path)
     rewards = table(home)["reward"]
-    better = [update for update in range(8) if rewards[update] >= np.nanmax(rewards[: update + 1])]
-    kept = sorted((home / "training/walker").glob("update-*"))
-    assert [int(folder.name.removeprefix("update-")) - 1 for folder in kept] == better
+    better: list[int] = []
+    for index, reward in enumerate(rewards):
+        if reward >= np.nanmax(rewards[: index + 1]):
+            better.append(index + 1)
+    assert len(rewards) == 8
+    assert kept_updates(home) == better
 
 
 def test_a_loss_that_is_no_number_ends_it(walk: str, tmp_path: Path) -> None:
@@ -269,7 +297,7 @@ def test_an_evaluation_plays_the_episodes_of_a_run(walk: str, home: Path, tmp_pa
             episodes=6,
             seed=5,
             widgets=EVALUATED["evaluation_widgets"],
-            brains={"head": home / f"training/walker/update-{update:06d}/head.safetensors"},
+            brains={"head": brain_of(home, update)},
         )
         with Run(spec) as run:
             rewards = [episode.row["reward"] for episode in run]
@@ -281,8 +309,7 @@ def test_a_training_is_the_same_with_evaluations(walk: str, home: Path, tmp_path
     without = train(make(walk, name="without", **few), tmp_path)
     evaluated = train(make(walk, name="evaluated", **few, **EVALUATED), tmp_path)
     assert trained_weights(evaluated) == trained_weights(without)
-    for column, values in table(home, "without").items():
-        assert values.tolist() == table(home, "evaluated")[column].tolist()
+    assert_same_tables(home, "without", "evaluated")
 
 
 @pytest.mark.slow
@@ -292,14 +319,17 @@ def test_the_best_evaluation_is_the_result(walk: str, home: Path, tmp_path: Path
     rewards = table(home, file="evaluations.csv")["reward"]
     best = int(rewards.argmax()) + 1
 
-    records = np.maximum.accumulate(rewards)
-    better = [1, *(np.flatnonzero(np.diff(records) > 0) + 2)]
-    kept = sorted((home / "training/walker").glob("update-*"))
-    assert [int(folder.name.removeprefix("update-")) for folder in kept] == better
+    # checkpoints of those evaluations that were better than all before
+    better: list[int] = []
+    for index, reward in enumerate(rewards):
+        if index == 0 or reward > rewards[:index].max():
+            better.append(index + 1)
+    assert kept_updates(home) == better
 
-    path = home / f"training/walker/update-{best:06d}/head.safetensors"
-    wanted = VectorPolicyBrain.load(path)
-    assert trained_weights(host) == {name: array.tolist() for name, array in wanted.tensors.items()}
+    # the result is the best one
+    brain = VectorPolicyBrain.load(brain_of(home, best))
+    weights = {name: array.tolist() for name, array in brain.tensors.items()}
+    assert trained_weights(host) == weights
     metrics = json.loads(read_header(Path(host.facts["policy"])).metadata["metrics"])
     assert metrics["evaluation_reward"] == pytest.approx(rewards.max(), abs=1e-6)
     assert metrics["decisions"] == best * 4 * 24
@@ -335,9 +365,9 @@ def test_an_evaluation_that_was_stopped_is_made_up_for(
         while not host.stopping:
             node.latch()
     train(make(walk, name="parts", **settings), tmp_path)
-    for file in ("updates.csv", "evaluations.csv"):
-        for column, values in table(home, "whole", file).items():
-            assert values.tolist() == table(home, "parts", file)[column].tolist()
+
+    assert_same_tables(home, "whole", "parts")
+    assert_same_tables(home, "whole", "parts", "evaluations.csv")
 
 
 @pytest.mark.slow
@@ -413,8 +443,7 @@ def test_an_update_that_does_not_fit_is_tried_again_with_a_smaller_batch(
         "not enough memory: update 1 did not fit; goes on with batch 512 in place of 1024"
     )
     train(make(walk, name="smaller", **{**settings, "batch": 512}), tmp_path)
-    for column, values in table(home, "smaller").items():
-        assert values.tolist() == table(home, "little")[column].tolist()
+    assert_same_tables(home, "smaller", "little")
 
 
 class LimitedHost(ScratchHost):

@@ -603,7 +603,7 @@ def test_terms_are_linked_and_unlinked_while_it_runs(tmp_path: Path) -> None:
     for names in (("b", "c"), ("c", "b"), ()):
         edit = engine.prepare(make_plan(_terms(*names), types), {}, host)
         engine.edits.append(edit)
-        engine.advance(0)
+        engine.apply_edits()
         assert engine.finish_edit(edit) == []
         engine.advance(2)
     report = engine.report()

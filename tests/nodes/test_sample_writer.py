@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,12 +61,23 @@ def _ends(result: dict[str, Any]) -> list[str]:
     return [episode["ended"] for episode in result["episodes"]]
 
 
+def _samples(name: str) -> list[Sample]:
+    """Return all samples of a data set."""
+    return [sample for _, sample in _everything(name)]
+
+
+def _host(folder: Path) -> ScratchHost:
+    """Return a host of a game that has begun."""
+    return ScratchHost(folder, start=START, frame_rate=60.0)
+
+
 # -- the node
 
 
 def test_a_sample_is_made_whenever_the_teacher_says_something(tmp_path: Path) -> None:
     node = SampleWriter(name="moments", brain=TABLE)
-    with opened(node, ScratchHost(tmp_path, start=START, frame_rate=60.0)) as host:
+    data = DataSet.named("moments")
+    with opened(node, _host(tmp_path)) as host:
         node.reset(Episode(2, 5, "node"))
         host.tick = 10
         node.tick(**MOMENT, second=7, played=12, actionable=True)
@@ -73,40 +85,57 @@ def test_a_sample_is_made_whenever_the_teacher_says_something(tmp_path: Path) ->
         node.tick(**{**MOMENT, "label": None}, played=4)
         host.tick = 20
         node.tick(**MOMENT)
-        assert not DataSet.named("moments").files(), "an episode is written when it is over"
+        assert not data.files(), "an episode is written when it is over"
         node.finish(DONE)
-    (info,) = DataSet.named("moments").episodes()
-    assert (info.game, info.state, info.noops, info.written) == (
-        "Duel-Genesis",
-        "Level4.KazeVsBron",
-        3,
-        {"seed": 9},
-    )
-    assert (info.seed, info.episode, info.outcome, info.samples) == (5, 2, "won", 2)
+
+    # the episode
+    (info,) = data.episodes()
+    assert info.game == "Duel-Genesis"
+    assert info.state == "Level4.KazeVsBron"
+    assert info.noops == 3
+    assert info.written == {"seed": 9}
+    assert info.seed == 5
+    assert info.episode == 2
+    assert info.outcome == "won"
+    assert info.samples == 2
     assert info.actions == TABLE.names
-    columns = DataSet.named("moments").read(info)
+
+    # its samples
+    columns = data.read(info)
     assert columns.ticks.tolist() == [10, 20]
-    assert (columns.actions.tolist(), columns.seconds.tolist()) == ([3, 3], [7, NONE])
+    assert columns.actions.tolist() == [3, 3]
+    assert columns.seconds.tolist() == [7, NONE]
     assert columns.played.tolist() == [12, NONE]
     assert columns.features.tolist() == [[-1.0, 5.0], [-1.0, 5.0]]
     assert np.array_equal(columns.picture(1), PICTURE)
-    assert (DataSet.named("moments").folder / "README.md").exists()
+    assert (data.folder / "README.md").exists()
+
+
+def _play_prompts(
+    node: SampleWriter, host: ScratchHost, episode: int, prompts: Sequence[str | None]
+) -> None:
+    """Play an episode with a sample for each prompt."""
+    host.tick = 0
+    node.reset(Episode(episode, 5, "node"))
+    for tick, prompt in enumerate(prompts):
+        host.tick = tick
+        node.tick(**MOMENT, prompt=prompt)
 
 
 def test_a_sample_keeps_what_a_model_would_be_asked(tmp_path: Path) -> None:
     node = SampleWriter(name="moments", brain=TABLE)
-    with opened(node, ScratchHost(tmp_path, start=START, frame_rate=60.0)) as host:
-        for episode, prompts in enumerate((("Near", "Far"), ("Near", None), (None, None))):
-            host.tick = 0
-            node.reset(Episode(episode, 5, "node"))
-            for tick, prompt in enumerate(prompts):
-                host.tick = tick
-                node.tick(**MOMENT, prompt=prompt)
-            if episode == 0:
-                node.finish(DONE)
-                continue
-            with pytest.raises(DataError, match=r"a prompt in all samples|all have prompts or"):
-                node.finish(DONE)
+    with opened(node, _host(tmp_path)) as host:
+        _play_prompts(node, host, 0, ("Near", "Far"))
+        node.finish(DONE)
+
+        # a prompt is missing in one sample, or in all
+        _play_prompts(node, host, 1, ("Near", None))
+        with pytest.raises(DataError, match="a prompt in all samples"):
+            node.finish(DONE)
+        _play_prompts(node, host, 2, (None, None))
+        with pytest.raises(DataError, match="all have prompts or"):
+            node.finish(DONE)
+
     data = DataSet.named("moments")
     (info,) = data.episodes()
     assert info.prompted
@@ -159,7 +188,7 @@ def test_later_samples_than_the_limit_are_left_out(tmp_path: Path) -> None:
             host.tick = tick
             node.tick(**MOMENT)
         node.finish(DONE)
-    assert [sample.tick for _, sample in _everything("moments")] == [0, 1]
+    assert [sample.tick for sample in _samples("moments")] == [0, 1]
 
 
 def test_what_began_before_the_node_was_there_is_left_out(tmp_path: Path) -> None:
@@ -174,16 +203,16 @@ def test_what_began_before_the_node_was_there_is_left_out(tmp_path: Path) -> Non
 
 
 def test_a_data_set_of_another_action_table_is_refused(tmp_path: Path) -> None:
+    first = SampleWriter(name="moments", brain=TABLE)
+    with opened(first, ScratchHost(tmp_path, start=START)):
+        play(first, MOMENT)
+        first.finish(DONE)
+
     other = ActionTable.load(bundled_dir("models") / "action_table/airstriker.safetensors")
-    for table in (TABLE, other):
-        node = SampleWriter(name="moments", brain=table)
-        with opened(node, ScratchHost(tmp_path, start=START)):
-            if table is TABLE:
-                play(node, MOMENT)
-                node.finish(DONE)
-                continue
-            with pytest.raises(DataError, match=r"has another action table.*of another name"):
-                node.reset(Episode(1, 0, "node"))
+    second = SampleWriter(name="moments", brain=other)
+    refused = pytest.raises(DataError, match=r"has another action table.*of another name")
+    with opened(second, ScratchHost(tmp_path, start=START)), refused:
+        second.reset(Episode(1, 0, "node"))
 
 
 def test_without_a_console_there_is_a_sentence(tmp_path: Path) -> None:
@@ -205,46 +234,63 @@ def test_a_name_that_is_no_folder_is_refused() -> None:
 def test_the_shipped_workflow_collects_from_training_states(minibrains: Command) -> None:
     result = _collect(minibrains, "duel", "--episodes", "2")
     assert _ends(result) == ["limit", "limit"]
+
     data = DataSet.named("duel")
     splits = Splits.named("Duel-Genesis")
     assert splits is not None
     episodes = data.episodes("Duel-Genesis", TABLE.names)
     for info, row in zip(episodes, result["episodes"], strict=True):
+        # where it came from
         assert info.state_sha256 == splits.parts["training"][info.state]
-        assert info.state[:6] in {f"Level{level}" for level in range(2, 8)}
-        assert (info.state, info.noops) == (row["start"]["state"], row["start"]["noops"])
-        assert info.written == row["start"]["write"]
+        level = int(info.state.removeprefix("Level")[0])
+        assert 2 <= level <= 7
+        start = row["start"]
+        assert info.state == start["state"]
+        assert info.noops == start["noops"]
+        assert info.written == start["write"]
         assert info.trajectory_sha256 == row["trajectory_sha256"]
-        assert (info.workflow, info.outcome) == ("duel_collect", "unfinished")
+        assert info.workflow == "duel_collect"
+        assert info.outcome == "unfinished"
         assert info.command.startswith("python -m server run duel_collect --set writer.name=duel")
+
+        # when samples were taken
         columns = data.read(info)
         assert columns.ticks[0] == 0
         assert set(columns.ticks.tolist()) < set(range(0, 200, 10))
         assert (columns.actionable == 1).all(), "only moments in which an action has an effect"
         decided = columns.ticks[columns.played != NONE]
         assert (decided % 30 == 0).all()
-        # seven and three ticks before, and now: one below the other
+
+        # their pictures: seven and three ticks before, and now, one below the other
         first = np.split(columns.picture(0), 3)
         later = np.split(columns.picture(len(columns) - 1), 3)
         assert first[0].shape == (224, 320, 3)
         assert np.array_equal(first[0], first[2])
         assert not np.array_equal(later[0], later[2])
-        level = info.features.index("enemy_level")
-        assert columns.features[0, level] == int(info.state[5])
+
+        # their features
+        column = info.features.index("enemy_level")
+        assert columns.features[0, column] == level
 
 
 def test_two_runs_add_up_and_none_is_played_twice(minibrains: Command) -> None:
-    assert _ends(_collect(minibrains, "duel", "--episodes", "2")) == ["limit"] * 2
-    assert _ends(_collect(minibrains, "duel", "--episodes", "2", "--seed", "1")) == ["limit"] * 2
+    first = _collect(minibrains, "duel", "--episodes", "2")
+    assert _ends(first) == ["limit", "limit"]
+    with_other_seed = _collect(minibrains, "duel", "--episodes", "2", "--seed", "1")
+    assert _ends(with_other_seed) == ["limit", "limit"]
     before = _everything("duel")
+    assert len({info.key for info, _ in before}) == 4
+
     again = _collect(minibrains, "duel", "--episodes", "3")
     assert _ends(again) == ["skipped", "skipped", "limit"]
     assert [episode["ticks"] for episode in again["episodes"]] == [0, 0, 200]
+
     after = _everything("duel")
-    assert all(sample in after for sample in before)
-    assert len({info.key for info, _ in before}) == 4
+    for sample in before:
+        assert sample in after
     assert len({info.key for info, _ in after}) == 5
-    assert len({(info.key, sample.tick) for info, sample in after}) == len(after)
+    moments = {(info.key, sample.tick) for info, sample in after}
+    assert len(moments) == len(after)
 
 
 def test_another_workflow_is_another_episode(minibrains: Command) -> None:
@@ -260,10 +306,10 @@ def test_several_workers_collect_the_same(minibrains_process: Command) -> None:
     _collect(minibrains_process, "one", "--episodes", "3")
     result = _collect(minibrains_process, "two", "--episodes", "3", "--workers", "2")
     assert _ends(result) == ["limit"] * 3
-    assert [sample for _, sample in _everything("two")] == [
-        sample for _, sample in _everything("one")
-    ]
-    assert "| episodes | 3, 3 distinct |" in (DataSet.named("two").folder / "README.md").read_text()
+    assert _samples("two") == _samples("one")
+    card = (DataSet.named("two").folder / "README.md").read_text()
+    assert "| episodes | 3, 3 distinct |" in card
+
     again = _collect(minibrains_process, "two", "--episodes", "3", "--workers", "2")
     assert _ends(again) == ["skipped"] * 3
 
@@ -272,15 +318,18 @@ def test_several_workers_collect_the_same(minibrains_process: Command) -> None:
 def test_a_killed_run_goes_on_where_it_stopped(
     minibrains_process: Command, tmp_path: Path, home: Path
 ) -> None:
-    options = [
-        "duel_collect", "--set", "writer.name=killed", "--episodes", "6", "--ticks", "300"
-    ]  # fmt: skip
-    command = [sys.executable, "-m", "server", "run", *options]
-    environment = {**os.environ, "MINIBRAINS_HOME": str(home)}
-    process = subprocess.Popen(
-        command, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-    )
+    episodes = ["duel_collect", "--episodes", "6", "--ticks", "300"]
+    into_killed = ["--set", "writer.name=killed"]
     data = DataSet.named("killed")
+
+    # a run that is killed once it has written two episodes
+    process = subprocess.Popen(
+        [sys.executable, "-m", "server", "run", *episodes, *into_killed],
+        cwd=tmp_path,
+        env={**os.environ, "MINIBRAINS_HOME": str(home)},
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )
     deadline = time.monotonic() + TIMEOUT
     while len(data.files()) < 2:
         assert time.monotonic() < deadline
@@ -290,17 +339,21 @@ def test_a_killed_run_goes_on_where_it_stopped(
     process.wait()
     kept = len(data.files())
     assert 2 <= kept < 6
-    before = _everything("killed")
-    assert {info.ticks for info, _ in before} == {300}, "whatever is there is complete"
-    done = minibrains_process("run", *options, "--json")
+    for info, _ in _everything("killed"):
+        assert info.ticks == 300, "whatever is there is complete"
+    before = _samples("killed")
+
+    # it goes on
+    done = minibrains_process("run", *episodes, *into_killed, "--json")
     assert done.returncode == 0, done.stderr
     assert _ends(json.loads(done.stdout)) == ["skipped"] * kept + ["limit"] * (6 - kept)
+    after = _samples("killed")
+    assert after[: len(before)] == before
+
     # the same as without being killed
-    whole = [option.replace("killed", "whole") for option in options]
-    assert minibrains_process("run", *whole).returncode == 0
-    killed = [sample for _, sample in _everything("killed")]
-    assert killed[: len(before)] == [sample for _, sample in before]
-    assert killed == [sample for _, sample in _everything("whole")]
+    whole = minibrains_process("run", *episodes, "--set", "writer.name=whole")
+    assert whole.returncode == 0
+    assert after == _samples("whole")
 
 
 def test_held_back_states_are_refused_before_anything_is_played(minibrains: Command) -> None:
@@ -355,12 +408,15 @@ def test_frames_of_the_recent_past_are_one_picture(minibrains: Command, tmp_path
     }
     workflow["nodes"]["writer"]["in"]["picture"] = "recent.stacked"
     (tmp_path / "stacked.json").write_text(json.dumps(workflow))
+
     done = minibrains("run", tmp_path / "stacked.json", "--episodes", "1", "--ticks", "60")
     assert done.returncode == 0, done.stderr
+
     data = DataSet.named("duel")
     columns = data.read(data.episodes()[0])
     first, later = columns.picture(0), columns.picture(3)
-    assert first.shape == later.shape == (3 * 224, 320, 3)
+    assert first.shape == (3 * 224, 320, 3)
+    assert later.shape == (3 * 224, 320, 3)
     assert np.array_equal(first[:224], first[448:]), "the first picture stands for missing ones"
 
 

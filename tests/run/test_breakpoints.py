@@ -101,11 +101,11 @@ def test_the_tick_that_ends_an_episode_pauses_too(tmp_path: Path) -> None:
 
     def resume() -> None:
         for _ in range(2):
-            while not (controller.waiting and controller.begun):
+            while not (controller.waiting and controller.hit_breakpoints):
                 woken.wait()
                 woken.clear()
             assert controller.engine is not None
-            found.append((controller.begun, controller.engine.ticks))
+            found.append((controller.hit_breakpoints, controller.engine.ticks))
             controller.pause(False)
 
     person = threading.Thread(target=resume)

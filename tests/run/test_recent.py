@@ -64,11 +64,12 @@ class Keeps(Watches):
     def between_ticks(self, run: mb.Run) -> mb.Budget:
         if run.engine.ticks == EDITED_AT and not self._editors:
             plan = compile_graph(run.check(parse_workflow(workflow(hold=3))))
-            self._editors.append(threading.Thread(target=run.edit, args=(plan,)))
-            self._editors[0].start()
+            editor = threading.Thread(target=run.edit, args=(plan,))
+            self._editors.append(editor)
+            editor.start()
             while not run.engine.edits:
                 threading.Event().wait(0.01)
-            run.engine.advance(0)
+            run.engine.apply_edits()
         if run.engine.ticks in self._at:
             self.taken[run.engine.ticks] = recent_events(run)
         return super().between_ticks(run)
@@ -84,62 +85,84 @@ def play(spec: mb.RunSpec, hook: Keeps, **more: Any) -> mb.Run:
 SPEC = mb.RunSpec(workflow(), episodes=2, ticks=TICKS // 2, seed=5, packs=(PACK,))
 
 
+def scan(rewind: Rewind) -> None:
+    """Play all of it once, and check that it is the same."""
+    for _ in rewind.scan():
+        pass
+    assert rewind.difference is None
+
+
+def assert_shown_as_seen(rewind: Rewind, tick: int, keeps: Keeps) -> None:
+    """Assert that a tick is shown as it was."""
+    rewind.go_to(tick)
+    assert output_values(rewind.run.engine) == keeps.seen[tick], (rewind.last, tick)
+
+
 def test_every_one_of_the_last_ticks_is_shown_as_it_was() -> None:
     # all of a short run; over an edit; over the end of an episode; long after all that
     keeps = Keeps(40, 170, 260, 450)
     run = play(SPEC, keeps)
     assert not list(run.dir.glob("*.tape"))
+
     for present, events in keeps.taken.items():
         with Rewind(events, run.registry) as rewind:
-            for _ in rewind.scan():
-                pass
-            assert rewind.difference is None
+            scan(rewind)
+
+            # at least a hundred ticks are kept, and not all of a long run
             assert rewind.last == present
             assert rewind.first <= max(0, present - 100)
             assert rewind.first > 0 or present < 200
             assert len(rewind.digests) == present - rewind.first
+
+            # backwards, and to a tick before the first one
             for tick in range(present, rewind.first - 1, -7):
-                rewind.go_to(tick)
-                assert output_values(rewind.run.engine) == keeps.seen[tick], (present, tick)
+                assert_shown_as_seen(rewind, tick, keeps)
             rewind.go_to(0)
             assert rewind.tick == rewind.first
+
+            # the course of a value
             course = rewind.courses["shown.value"]
-            ends = [tick for tick, _ in course[1:]] + [present + 1]
-            for (tick, value), end in zip(course, ends, strict=True):
-                # an episode begins without a value
-                on_wire = {keeps.seen[at]["ponder.number"] for at in range(tick, end)}
-                assert on_wire - {"None"} == {repr(value)}
-            shown = range(rewind.first, present + 1)
-            assert [mark.tick for mark in rewind.marks if mark.kind == "edit"] == [
-                tick for tick in (EDITED_AT,) if tick in shown
-            ]
+            begins = [tick for tick, _ in course]
+            ends = [*begins[1:], present + 1]
+            for (begin, value), end in zip(course, ends, strict=True):
+                on_wire = {keeps.seen[tick]["ponder.number"] for tick in range(begin, end)}
+                on_wire.discard("None")  # an episode begins without a value
+                assert on_wire == {repr(value)}
+
+            # the edit, if it is one of the last ticks
+            edits = [mark.tick for mark in rewind.marks if mark.kind == "edit"]
+            if rewind.first <= EDITED_AT <= present:
+                assert edits == [EDITED_AT]
+            else:
+                assert edits == []
 
 
 def test_a_fork_of_the_last_ticks_goes_on_as_the_run_did(tmp_path: Path) -> None:
     keeps = Keeps(450)
     run = play(SPEC, keeps)
     with Rewind(keeps.taken[450], run.registry) as rewind:
-        for _ in rewind.scan():
-            pass
+        scan(rewind)
         first = rewind.first
         assert first > 250
         rewind.go_to(420)
         point = rewind.fork_point()
 
-    # it begins as the run did, keeps its own last ticks, and leaves a tape that can be played
+    # it goes on as the run did
     forked = Keeps(430, 480)
     spec = mb.RunSpec(point.spec().workflow, packs=(PACK,), runs=tmp_path, record=True)
     play(spec, forked, registry=run.registry, fork=point)
     assert forked.seen == {tick: seen for tick, seen in keeps.seen.items() if tick >= 420}
+
+    # its own last ticks and its tape can be played; both begin with the ticks before the fork
     (tape,) = tmp_path.glob(f"*/{FILE}")
-    taken = {**forked.taken, TICKS: read_events(tape)[0]}
+    events_of_tape, _ = read_events(tape)
+    taken = {**forked.taken, TICKS: events_of_tape}
     for present, events in taken.items():
         with Rewind(events, run.registry) as rewind:
             assert list(rewind.scan()) == list(range(first + 1, present + 1))
             assert rewind.difference is None
             for tick in (present, first, 425):
-                rewind.go_to(tick)
-                assert output_values(rewind.run.engine) == keeps.seen[tick], (present, tick)
+                assert_shown_as_seen(rewind, tick, keeps)
 
 
 def test_less_is_kept_rather_than_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,20 +170,28 @@ def test_less_is_kept_rather_than_too_much(monkeypatch: pytest.MonkeyPatch) -> N
     tape = RecentTape()
     tape.append(Event(0, "", "header", {"path": ""}), b"")
     present = Event(90, "", "check", {})
+
+    # everything, as long as it is not too much
     for tick in range(10, 60, 10):
         event = Event(tick, "ponder", "result", "a" * 20)
         tape.append(event, event.encode())
-    assert [event.kind for event in decode_events(tape.records(present))].count("result") == 5
+    kinds = [event.kind for event in decode_events(tape.records(present))]
+    assert kinds.count("result") == 5
 
     # too much, and no snapshot to begin with
     large = Event(60, "ponder", "result", "a" * 300)
     tape.append(large, large.encode())
     with pytest.raises(RunError, match="not kept yet"):
         tape.records(present)
+
+    # a snapshot that is not finished
     place = tape.begin_snapshot(70)
     with pytest.raises(RunError, match="not kept yet"):
         tape.records(present)
-    tape.end_snapshot(place, Event(70, "", "snapshot", b"state").encode())
+
+    # only what came after the snapshot
+    snapshot = Event(70, "", "snapshot", b"state")
+    tape.end_snapshot(place, snapshot.encode())
     header, begin, end = decode_events(tape.records(present))
     assert header.value == {"path": "", "first": 70}
     assert (begin.kind, begin.tick) == ("snapshot", 70)

@@ -39,7 +39,7 @@ class Edits(Watches):
             self.editor.start()
             while not run.engine.edits:
                 threading.Event().wait(0.01)
-            run.engine.advance(0)
+            run.engine.apply_edits()
         return super().between_ticks(run)
 
 

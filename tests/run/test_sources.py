@@ -23,7 +23,7 @@ class One(Node, clocked=True):
         return 1.0
 
 
-class Asks(Node, named_links=True):
+class Asks(Node, reads_sources=True):
     """Counts its ticks, and knows its links."""
 
     def open(self, host: Host) -> None:
@@ -48,7 +48,7 @@ class Forbidden(Node):
         return number
 
 
-class ForbiddenInProcess(Node, background="process", named_links=True):
+class ForbiddenInProcess(Node, background="process", reads_sources=True):
     """Asks in a process of its own."""
 
     def open(self, host: Host) -> None:
@@ -98,7 +98,7 @@ def test_a_live_edit_of_the_links_makes_a_new_node_with_the_state() -> None:
     for links in (("a.number",), ("b.number",)):
         edit = engine.prepare(make_plan(_entries(*links), TYPES), {}, _host)
         engine.edits.append(edit)
-        engine.advance(0)
+        engine.apply_edits()
         assert engine.finish_edit(edit) == []
         same_links = links == ("a.number",)
         assert (engine.nodes["asks"] is before) == same_links
@@ -111,7 +111,7 @@ def test_a_live_edit_of_the_links_makes_a_new_node_with_the_state() -> None:
 @pytest.mark.parametrize(
     ("cls", "wrong"),
     [
-        (Forbidden, "Forbidden asks for its links; write named_links=True in its class line"),
+        (Forbidden, "Forbidden asks for its links; write reads_sources=True in its class line"),
         (ForbiddenInProcess, "only a node in the process of its run knows its links"),
     ],
 )

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from minibrains import ABSENT, Episode, Node, Register, Sample
-from minibrains.graph.link import Link
+from minibrains.graph.socket_ref import SocketRef
 from minibrains.graph.workflow import NodeEntry, Workflow
 from minibrains.node_schema import Input
 
@@ -57,7 +57,7 @@ class ReferenceEngine:
 
     # -- links -------------------------------------------------------------------------------------
 
-    def source(self, link: Link) -> Link | None:
+    def source(self, link: SocketRef) -> SocketRef | None:
         """The output that really feeds a link: a muted node gives nothing,
         a bypassed one what feeds it.
         """
@@ -89,21 +89,21 @@ class ReferenceEngine:
             link = feeding[0]
         return None
 
-    def sources(self, name: str, socket: str) -> list[Link]:
-        sources: list[Link] = []
+    def sources(self, name: str, socket: str) -> list[SocketRef]:
+        sources: list[SocketRef] = []
         for link in self.entries[name].inputs.get(socket, ()):
             source = self.source(link)
             if source is not None:
                 sources.append(source)
         return sources
 
-    def all_sources(self, name: str) -> list[Link]:
-        sources: list[Link] = []
+    def all_sources(self, name: str) -> list[SocketRef]:
+        sources: list[SocketRef] = []
         for socket in self.nodes[name].schema.inputs:
             sources.extend(self.sources(name, socket))
         return sources
 
-    def flag(self, name: str) -> Link | None:
+    def flag(self, name: str) -> SocketRef | None:
         """The output that a node's `when` really reads."""
         gate = self.entries[name].when
         if gate is None:
@@ -138,7 +138,7 @@ class ReferenceEngine:
     def reset(self, index: int, seed: int) -> None:
         self.tick = 0
         self.count = 0
-        self.delivered: dict[Link, tuple[Any, int, int]] = {}
+        self.delivered: dict[SocketRef, tuple[Any, int, int]] = {}
         """Output -> its last delivered value, the tick of that, and a running number."""
         self.last_run: dict[str, int] = {}
         """Node -> the running number when it last ran."""
@@ -170,7 +170,7 @@ class ReferenceEngine:
         last = False
         for name in self.registers:
             terminal = self.nodes[name].terminal
-            if terminal and self._value(Link(name, terminal)):
+            if terminal and self._value(SocketRef(name, terminal)):
                 last = True
         for name in self.order:
             if self._is_due(name) and self._clock_is_open(name) and self._is_complete(name):
@@ -246,7 +246,7 @@ class ReferenceEngine:
                 arguments.append(read[0] if read else None)
         return arguments
 
-    def _read(self, source: Link, declared: Input) -> Any:
+    def _read(self, source: SocketRef, declared: Input) -> Any:
         if source not in self.delivered:
             return None
         value, tick, _ = self.delivered[source]
@@ -256,7 +256,7 @@ class ReferenceEngine:
             return Sample(value, self.tick - tick)
         return value
 
-    def _value(self, source: Link) -> Any:
+    def _value(self, source: SocketRef) -> Any:
         if source not in self.delivered:
             return None
         return self.delivered[source][0]
@@ -277,7 +277,7 @@ class ReferenceEngine:
             delivered = self._try(name, value) if output.lazy else value
             if delivered is not _FAILED and delivered is not ABSENT:
                 self.count += 1
-                self.delivered[Link(name, output.name)] = delivered, self.tick, self.count
+                self.delivered[SocketRef(name, output.name)] = delivered, self.tick, self.count
 
     def _try(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """A node on hold that raises delivers nothing: its last output stands."""

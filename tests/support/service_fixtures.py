@@ -175,6 +175,10 @@ class Talk:
         """Ask for a run; returns its id."""
         return str((await self.post("/prompt", {"prompt": workflow, **more}))["prompt_id"])
 
+    async def state(self, prompt_id: str) -> str:
+        """Return the state of a run now."""
+        return str((await self.get(f"/runs/{prompt_id}"))["state"])
+
     async def outcome(self, page: Page, prompt_id: str) -> Json:
         """Wait for the end of a run; returns its state and summary."""
         return await page.until("result", lambda data: data["prompt_id"] == prompt_id)

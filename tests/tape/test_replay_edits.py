@@ -72,7 +72,7 @@ def _play(
             if number > first:
                 edit = engine.prepare(make_plan(graph, TYPES), None, FakeHost)
                 engine.edits.append(edit)
-                engine.advance(0)
+                engine.apply_edits()
                 assert engine.finish_edit(edit) == []
             for tick in range(place, len(decimation)):
                 if saved is not None:

@@ -56,14 +56,13 @@ def _case(what: str, rate: float, beside: str, other: float) -> dict[str, Any]:
 
 
 def _beside_by_hand() -> dict[str, Any]:
-    env = WorkflowEnv(WORKFLOW, train=["head"])
-    try:
+    with closing(WorkflowEnv(WORKFLOW, train=["head"])) as env:
         _, console = find_console(env.nodes)
         by_hand = ByHand(console, env.nodes["sink"].brain)
-        taken = medians({"workflow": _player(env), "by hand": _player(by_hand)}, TURNS)
-    finally:
-        env.close()
-    return _case(WORKFLOW, STEPS / taken["workflow"], "by hand", STEPS / taken["by hand"])
+        seconds = medians({"workflow": _player(env), "by hand": _player(by_hand)}, TURNS)
+    workflow_rate = STEPS / seconds["workflow"]
+    by_hand_rate = STEPS / seconds["by hand"]
+    return _case(WORKFLOW, workflow_rate, "by hand", by_hand_rate)
 
 
 def _player(env: gymnasium.Env[Any, Any]) -> Callable[[], None]:
@@ -83,15 +82,19 @@ class ByHand(gymnasium.Env[np.ndarray, int]):
 
     def __init__(self, console: Any, table: ActionTable) -> None:
         """Take the emulator of a console, because a process can have only one."""
-        self._emulator, self._data = console.emulator, console.data
+        self._emulator = console.emulator
+        self._data = console.data
         self._start = self._emulator.get_state()
         buttons = console.buttons()
-        self._pads: list[list[np.ndarray]] = []
+        self._masks: list[list[np.ndarray]] = []
         """For each action the buttons of its frames; those of the last are held."""
         for action in range(len(table.names)):
-            rows = [np.isin(buttons, held).astype(np.uint8) for held in table.pads(action)]
-            self._pads.append(rows)
+            masks: list[np.ndarray] = []
+            for pad in table.pads(action):
+                masks.append(np.isin(buttons, pad).astype(np.uint8))
+            self._masks.append(masks)
         self._frames: list[np.ndarray] = []
+        """The newest frames, oldest first."""
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -101,48 +104,53 @@ class ByHand(gymnasium.Env[np.ndarray, int]):
         self._emulator.step()
         self._data.reset()
         self._data.update_ram()
-        self._frames = [self._seen()] * (TAPS[0] + 1)
-        return self._stacked(), {}
+        self._frames = [self._frame()] * (TAPS[0] + 1)
+        return self._stack(), {}
 
     def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        rows = self._pads[action]
-        reward, done = 0.0, False
+        masks = self._masks[action]
+        last = len(masks) - 1
+        reward = 0.0
+        terminated = False
         for frame in range(EVERY):
-            self._emulator.set_button_mask(rows[min(frame, len(rows) - 1)], 0)
+            self._emulator.set_button_mask(masks[min(frame, last)], 0)
             self._emulator.step()
             self._data.update_ram()
-            self._frames = [*self._frames[1:], self._seen()]
+            self._frames = [*self._frames[1:], self._frame()]
             reward += self._data.current_reward(0)
-            done = self._data.is_done()
-            if done:
+            terminated = self._data.is_done()
+            if terminated:
                 break
-        return self._stacked(), reward, done, False, {}
+        return self._stack(), reward, terminated, False, {}
 
-    def _seen(self) -> np.ndarray:
+    def _frame(self) -> np.ndarray:
+        """Return the screen: grey, float32 [84, 84], 0 to 1."""
         grey = Image.fromarray(self._emulator.get_screen()).convert("L")
         small = grey.resize((84, 84), Image.Resampling.BOX)
         return np.asarray(small, np.float32) / np.float32(255)
 
-    def _stacked(self) -> np.ndarray:
+    def _stack(self) -> np.ndarray:
+        """Return the observation: float32 [4, 84, 84]."""
         return np.stack([self._frames[-1 - tap] for tap in TAPS])
 
 
 def _two_processes() -> dict[str, Any]:
     with closing(Games(_duel(), GAMES, 1)) as one, closing(Games(_duel(), GAMES, 2)) as two:
-        taken = medians({"one": _decisions(one), "two": _decisions(two)}, DUEL_TURNS)
-    rates = {name: GAMES * ROUNDS / seconds for name, seconds in taken.items()}
-    return _case("Duel, native, two processes", rates["two"], "one process", rates["one"])
+        seconds = medians({"one": _decisions(one), "two": _decisions(two)}, DUEL_TURNS)
+    decisions = GAMES * ROUNDS
+    rate_of_one = decisions / seconds["one"]
+    rate_of_two = decisions / seconds["two"]
+    return _case("Duel, native, two processes", rate_of_two, "one process", rate_of_one)
 
 
 def _native() -> dict[str, Any]:
-    with (
-        closing(Games(_duel(), 1, 1)) as native,
-        closing(Games({**_duel(), "workflow": _with_emulator()}, 1, 1)) as emulated,
-    ):
-        works = {"native": _decisions(native), "emulated": _decisions(emulated)}
-        taken = medians(works, DUEL_TURNS)
-    rates = {name: ROUNDS / seconds for name, seconds in taken.items()}
-    return _case("Duel, native", rates["native"], "the ROM", rates["emulated"])
+    on_rom = {**_duel(), "workflow": _with_emulator()}
+    with closing(Games(_duel(), 1, 1)) as native, closing(Games(on_rom, 1, 1)) as emulated:
+        players = {"native": _decisions(native), "emulated": _decisions(emulated)}
+        seconds = medians(players, DUEL_TURNS)
+    native_rate = ROUNDS / seconds["native"]
+    emulated_rate = ROUNDS / seconds["emulated"]
+    return _case("Duel, native", native_rate, "the ROM", emulated_rate)
 
 
 def _duel() -> dict[str, Any]:
@@ -157,7 +165,8 @@ def _decisions(games: Games) -> Callable[[], None]:
         random = np.random.default_rng(0)
         games.reset()
         for _ in range(ROUNDS):
-            games.step(random.integers(44, size=games.num_envs))
+            actions = random.integers(44, size=games.num_envs)
+            games.step(actions)
 
     return play
 

@@ -173,8 +173,8 @@ const ROLES: Readonly<Record<string, string>> = {
   emit: "has emitted",
   read: "was read",
   tick: "has run",
-  launch: "was asked",
-  arrive: "has answered",
+  submit: "was asked",
+  poll: "has answered",
   latch: "has latched",
 };
 

@@ -505,7 +505,7 @@ export class Inspector {
         row(
           "latency",
           control({ type: "integer", minimum: 1 }, entry.latency ?? 1, "latency", set("latency")),
-          "ticks from launch to result",
+          "ticks from call to result",
         ),
       );
     }
