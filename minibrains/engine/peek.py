@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from minibrains.annotations import ABSENT
@@ -29,6 +30,16 @@ def peek(engine: Engine, node: str, socket: str) -> Any:
         return None
     value = engine.execution.values[slots[0]]
     return None if value is UNSET else value
+
+
+def peek_item(engine: Engine, node: str, socket: str, item: str) -> Any:
+    """Return an item of the current value of an output, such as a variable of the game; None if it
+    has none of that name. With "" it is the whole value.
+    """
+    value = peek(engine, node, socket)
+    if not item:
+        return value
+    return value.get(item) if isinstance(value, Mapping) else None
 
 
 def is_kept(engine: Engine, node: str, socket: str) -> bool:

@@ -31,10 +31,13 @@ class Breakpoint:
     socket: str
     operator: str
     value: float | bool | str
+    item: str = ""
+    """A part of a value that has several, such as a variable of the game; "": the whole value."""
 
     def __str__(self) -> str:
+        output = ".".join(filter(None, (self.node, self.socket, self.item)))
         value = json.dumps(self.value, ensure_ascii=False)
-        return f"{self.node}.{self.socket} {self.operator} {value}"
+        return f"{output} {self.operator} {value}"
 
     def holds(self, value: Any) -> bool:
         """Return whether a value of the output fulfils the condition; one that cannot be compared
@@ -50,8 +53,8 @@ class Breakpoint:
 
 
 def read_breakpoints(data: Any, faults: list[Fault]) -> tuple[Breakpoint, ...]:
-    """Read the conditions by output, such as `{"console.reward": "< 0"}`, and append what is wrong
-    with them to `faults`.
+    """Read the conditions by output, such as `{"console.reward": "< 0"}`, or by item of one, such
+    as `{"console.variables.score": "> 9"}`, and append what is wrong with them to `faults`.
     """
     if not isinstance(data, dict):
         message = '"breakpoints" is not an object of conditions'
@@ -78,8 +81,9 @@ def _read(output: str, text: Any, faults: list[Fault]) -> Breakpoint | None:
         message = f"{where} asks whether something is more or less than {json.dumps(value)}"
         faults.append(Fault(message, expected="a number, == or !=", code="invalid_value"))
         return None
-    node, _, socket = output.partition(".")
-    return Breakpoint(node, socket, condition[1], value)
+    node, _, rest = output.partition(".")
+    socket, _, item = rest.partition(".")
+    return Breakpoint(node, socket, condition[1], value, item)
 
 
 def _read_value(text: str) -> float | bool | str | None:

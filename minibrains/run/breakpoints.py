@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from minibrains.engine.engine import Engine
-from minibrains.engine.peek import is_kept, peek
+from minibrains.engine.peek import is_kept, peek_item
 from minibrains.graph.breakpoint import Breakpoint
 
 
@@ -45,7 +45,8 @@ class Breakpoints:
         holding = set()
         hit = []
         for breakpoint in self._breakpoints:
-            if breakpoint.holds(peek(engine, breakpoint.node, breakpoint.socket)):
+            value = peek_item(engine, breakpoint.node, breakpoint.socket, breakpoint.item)
+            if breakpoint.holds(value):
                 holding.add(breakpoint)
                 if breakpoint not in self._holding:
                     hit.append(str(breakpoint))

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from minibrains.console import Console
-from minibrains.engine.peek import is_kept, peek
-from minibrains.errors import MinibrainsError, RunError
+from minibrains.engine.peek import is_kept, peek, peek_item
+from minibrains.errors import MinibrainsError, RunError, suggest
 from minibrains.graph.breakpoint import Breakpoint
 from minibrains.graph.catalog import node_types
 from minibrains.graph.registry import Registry
@@ -201,11 +201,18 @@ class Rewind:
         """Return the ticks at which a condition on an output begins to hold or, without one, at
         which a number changes most. Plays the whole run, and returns to the present tick.
 
-        Raises RunError if the output has no values that are kept or, without a condition, none that
-        are numbers.
+        Args:
+            node: The id of a node.
+            output: One of its outputs, or an item of one: "variables.score".
+            condition: A condition on it.
+
+        Raises:
+            RunError: There is no such output or item, its values are not kept or, without a
+                condition, none of them is a number.
         """
         here = self.tick
-        self._check_kept(node, output)
+        socket, _, item = output.partition(".")
+        self._check_kept(node, socket, item)
         held = False
         before: float | None = None
         found: list[Mark] = []
@@ -215,7 +222,7 @@ class Rewind:
             self._play(tick)
             if self.run.stopping:
                 return []
-            value = peek(self.run.engine, node, output)
+            value = peek_item(self.run.engine, node, socket, item)
             if condition is not None:
                 holds = condition.holds(value)
                 if holds and not held:
@@ -234,18 +241,23 @@ class Rewind:
             raise RunError(f"nothing can be found: {node}.{output} is never a number")
         return sorted(mark for _, mark in heapq.nlargest(_MOST_FOUND, changes))
 
-    def _check_kept(self, node: str, output: str) -> None:
-        checked = self.run.engine.plan.graph.nodes.get(node)
-        if checked is None or output not in checked.cls.schema.outputs:
+    def _check_kept(self, node: str, socket: str, item: str) -> None:
+        engine = self.run.engine
+        checked = engine.plan.graph.nodes.get(node)
+        if checked is None or socket not in checked.cls.schema.outputs:
             raise RunError(
-                f"nothing can be found: the graph has no output '{node}.{output}'; "
-                "expected NODE.OUTPUT"
+                f"nothing can be found: the graph has no output '{node}.{socket}'; "
+                "expected NODE.OUTPUT, or NODE.variables.NAME"
             )
-        if not is_kept(self.run.engine, node, output):
+        if not is_kept(engine, node, socket):
             raise RunError(
-                f"nothing can be found: the values of {node}.{output} are not kept; link it to an "
+                f"nothing can be found: the values of {node}.{socket} are not kept; link it to an "
                 "input that reads the last value, such as that of a Preview, and record again"
             )
+        items = peek(engine, node, socket)
+        if item and isinstance(items, Mapping) and item not in items:
+            hint = suggest(item, items) or f"It has: {', '.join(items)}"
+            raise RunError(f"nothing can be found: {node}.{socket} has no {item!r}. {hint}")
 
     def fork_point(self) -> ForkPoint:
         """Return this moment, from which `Run` can play on with another workflow.

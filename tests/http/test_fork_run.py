@@ -108,7 +108,13 @@ def test_ticks_are_found_by_value(server: Server) -> None:
             assert set(rewards) <= {mark["tick"] for mark in found["marks"]}
             assert found["marks"][0]["text"].startswith("reward 0 → ")
 
-            for output in ("console.nothing", "nobody.reward", "console.frame"):
+            asked = {"output": "console.variables.score", "condition": "> 0"}
+            found = (await client.post(f"/runs/{rewound}/find", asked))["marks"]
+            assert [mark["tick"] for mark in found] == rewards[:1]
+            assert found[0]["text"] == "console.variables.score > 0"
+
+            outputs = ("console.nothing", "nobody.reward", "console.frame")
+            for output in (*outputs, "console.variables", "console.variables.scor"):
                 refused = await client.post(f"/runs/{rewound}/find", {"output": output}, 400)
                 assert "nothing can be found" in refused["error"]["message"]
             await client.post(f"/runs/{rewound}/find", {**asked, "condition": "soon"}, 400)

@@ -160,13 +160,10 @@ def test_the_tick_at_which_an_agent_lost_is_found_and_another_brain_would_have_w
     assert page.ask("session.run.result.episodes[0].won") is False
 
     # the timeline leads to the tick at which it lost its first round
-    page.page.locator('[data-tab="runs"]').click()
-    page.page.get_by_role("button", name="More for Street Fighter").first.click()
-    page.page.get_by_role("menuitem", name="Rewind").click()
+    page.page.get_by_role("button", name="Rewind", exact=True).click()
+    page.until("session.timeline !== null")
     timeline = page.page.locator("#timeline")
     slider = timeline.get_by_label("Tick", exact=True)
-    expect(slider).to_be_enabled()
-    page.page.locator('[data-tab="runs"]').click()
     to_the_first_reward(page, "-1")
     page.until("session.run.values.get('console.reward') === '-1'")
     lost_at = page.ask("session.run.ticks")
@@ -189,6 +186,14 @@ def test_the_tick_at_which_an_agent_lost_is_found_and_another_brain_would_have_w
         for game in ("The recorded game", "The other game"):
             expect(beside.get_by_label(game)).to_have_attribute("data-tick", str(lost_at))
         page.page.screenshot(path=screenshots / "editor-would-have-won-light-1280x800.png")
+
+    # played to its end, the recorded game is followed by the end of the other one
+    last, beside_last = page.ask("[session.timeline.last, session.beside.timeline.last]")
+    assert last < beside_last
+    slider.fill(str(last - 60))
+    page.until(f"session.run.ticks === {last - 60}")
+    page.page.get_by_role("button", name="Resume").click()
+    page.until(f"session.run.ticks === {last} && session.beside.run.ticks === {beside_last}")
 
 
 @pytest.mark.slow
@@ -237,10 +242,32 @@ def test_a_fork_is_shown_beside_the_recorded_run(
     slider.fill("0")
     page.until("session.run.ticks === 0")
     timeline.get_by_label("Marks to go to").select_option("found")
-    page.page.get_by_label("An output and a condition").fill("console.reward > 0")
-    page.page.get_by_role("button", name="Find").click()
+    asked = page.page.get_by_label("An output and a condition")
+    asked.fill("console.variables.scor > 0")
+    page.page.get_by_role("button", name="Find", exact=True).click()
+    expect(page.message).to_contain_text("Did you mean 'score'?")
+    expect(asked).to_have_value("console.variables.scor > 0")
+    page.errors.clear()  # the server's refusal
+    asked.fill("console.variables.score > 0")
+    page.page.get_by_role("button", name="Find", exact=True).click()
+    expect(timeline.locator("output")).to_contain_text("console.variables.score > 0")
+    slider.fill("0")
+    page.until("session.run.ticks === 0")
+    timeline.get_by_role("button", name="Find ticks by a value").click()
+    asked.fill("console.reward > 0")
+    page.page.get_by_role("button", name="Find", exact=True).click()
     page.until("session.run.values.get('console.reward') > 0")
     expect(timeline.locator("output")).to_contain_text("console.reward > 0")
+
+    # another fork takes the place of the first one
+    first = page.ask("session.beside.run.rewinds")
+    slider.fill("150")
+    page.until("session.run.ticks === 150")
+    page.set_widget("random", "hold", "4")
+    timeline.get_by_role("button", name="Run from here").click()
+    page.until(f"session.beside?.timeline && session.beside.run.rewinds !== {first!r}")
+    differs_at = page.ask("session.beside.differsAt")
+    assert differs_at >= 150
 
     beside.get_by_role("button", name="Show only one run").click()
     expect(beside).to_be_hidden()

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Mark } from "../src/api";
-import { courseAt, nearestMark, nextMark, ofKind, outcomeOf, textAt } from "../src/model/timeline";
+import { courseAt, nearestMark, nextMark, ofKind, textAt } from "../src/model/timeline";
 
 const MARKS: readonly Mark[] = [
   { tick: 5, kind: "decision", node: "strategist", text: "a result arrived" },
@@ -45,17 +45,4 @@ test("a course is shown up to a tick", () => {
     [5, 2],
     [7, 2],
   ]);
-});
-
-test("how a game ended is said in words", () => {
-  const ended = (episode: object) => outcomeOf({ episodes: [episode as never] });
-  expect(ended({ won: true, drawn: false, score: 3, ended: "done" })).toBe(
-    "won, score 3, ended: done",
-  );
-  expect(ended({ won: false, drawn: true, score: 0, ended: "limit" })).toBe(
-    "drawn, score 0, ended: limit",
-  );
-  expect(ended({ won: null, score: null, ended: "stopped" })).toBe("ended: stopped");
-  expect(outcomeOf(null)).toBe("");
-  expect(outcomeOf({ episodes: [] })).toBe("");
 });

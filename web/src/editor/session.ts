@@ -80,7 +80,7 @@ export class Session {
   #gameCanvas: HTMLCanvasElement | null = null;
   #seeking: Seeking | null = null;
   /** The numbers that Preview nodes are given on all ticks of the run that is rewound, once its tape was read. */
-  courses: Timeline["courses"] = {};
+  timeline: Timeline | null = null;
   /** The tick to show once the tape is being read. */
   #wanted: number | null = null;
   /** The run whose last ticks are shown, which waits meanwhile, and what it plays of the workflow. */
@@ -182,6 +182,11 @@ export class Session {
     }
   }
 
+  /** Open the tape of the run that is shown and over. */
+  rewindShown(): void {
+    if (this.run) void this.rewind(this.run.rewinds ?? this.run.id);
+  }
+
   /** Whether the page shows the last ticks of a run that will continue. */
   get isInThePast(): boolean {
     return this.#waiting !== null && this.run?.rewinds === this.#waiting.id;
@@ -218,7 +223,7 @@ export class Session {
       return;
     }
     if (this.#seeking?.run !== run.id) this.#seeking = new Seeking(run.id);
-    this.beside?.seek(tick);
+    void this.beside?.seek(tick);
     await this.#seeking.to(tick);
   }
 
@@ -240,6 +245,9 @@ export class Session {
     const { run } = this;
     if (!this.canFork || !run) return;
     const { workflow, file } = this.editor.document;
+    const isBusy = this.beside?.isFork && this.beside.run.rewinds === null;
+    this.closeBeside(); // the new fork takes its worker
+    if (isBusy) showMessage("It begins once the fork before it was played to its end.");
     try {
       const { prompt_id, tick } = await api.fork(run.id, run.ticks, workflow, file);
       clearMessages();
@@ -316,7 +324,7 @@ export class Session {
       this.play(false);
       if (!isSame) this.#screens.clear();
       this.#playedGraph = null;
-      this.courses = {};
+      this.timeline = null;
       this.run = newRun(id);
     }
     this.editor.document.run = id;
@@ -601,12 +609,21 @@ export class Session {
       showMessage(this.run.error, "error");
     const { at } = this.run;
     if (at !== null && at !== before.at) this.editor.board.select([at.node]);
-    if (before.state === "running" && this.run.rewinds !== null) this.beside?.seek(this.run.ticks);
+    if (before.state === "running" && this.run.rewinds !== null) this.#takeBesideAlong();
     if (isTicking(this.run) && !isTicking(before)) {
       void this.#editLive(); // what was changed while it waited
       this.#showWanted();
     }
     this.#render();
+  }
+
+  /** Show the same tick of the run beside this one, which goes on alone where this one ends. */
+  #takeBesideAlong(): void {
+    const { run, beside } = this;
+    if (!run || !beside) return;
+    if (run.state === "paused" && run.ticks === this.timeline?.last)
+      void beside.playFrom(run.ticks);
+    else void beside.seek(run.ticks);
   }
 
   #showWanted(): void {

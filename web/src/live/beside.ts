@@ -55,8 +55,14 @@ export class Beside {
   }
 
   /** Show a tick of it, as soon as its tape was read. */
-  seek(tick: number): void {
-    if (this.timeline) void this.#seeking?.to(Math.min(tick, this.timeline.last));
+  async seek(tick: number): Promise<void> {
+    if (this.timeline) await this.#seeking?.to(Math.min(tick, this.timeline.last));
+  }
+
+  /** Show a tick of it, and play it from there to its end. */
+  async playFrom(tick: number): Promise<void> {
+    await this.seek(tick);
+    if (this.timeline && tick < this.timeline.last) await api.control(this.run.id, "resume");
   }
 
   /** Stop watching it. A fork that is being played goes on; a tape is closed, because it holds a worker. */

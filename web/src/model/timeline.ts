@@ -1,7 +1,6 @@
 /** The marks of a recorded run: which of them comes next, and what is said at a tick. */
 
 import type { Course, Mark } from "../api";
-import { isObject, type JsonObject } from "./json";
 
 /** A mark of one run, or the tick at which two differ. */
 export interface TimelineMark extends Omit<Mark, "kind"> {
@@ -60,18 +59,4 @@ export function courseAt(course: Course, tick: number, most: number): Course {
   const until = course.filter(([at]) => at <= tick).slice(-most);
   const last = until.at(-1);
   return last === undefined || last[0] === tick ? until : [...until, [tick, last[1]]];
-}
-
-/** Return how the only game of a run ended, in words: "won, score 12". */
-export function outcomeOf(result: JsonObject | null): string {
-  const episodes = Array.isArray(result?.episodes) ? result.episodes : [];
-  const [episode] = episodes;
-  if (episodes.length !== 1 || !isObject(episode)) return "";
-  const { won, drawn, score, ended } = episode;
-  const words: string[] = [];
-  if (drawn === true) words.push("drawn");
-  else if (typeof won === "boolean") words.push(won ? "won" : "not won");
-  if (typeof score === "number") words.push(`score ${score}`);
-  if (typeof ended === "string") words.push(`ended: ${ended}`);
-  return words.join(", ");
 }

@@ -1,9 +1,10 @@
 /** The games of two runs side by side, at the same tick: the recorded one, and a fork of it or another one. */
 
+import type { Timeline } from "../api";
 import type { Session } from "../editor/session";
 import type { Beside } from "../live/beside";
 import type { Run } from "../live/run";
-import { outcomeOf, textAt } from "../model/timeline";
+import { textAt } from "../model/timeline";
 import { h, iconButton } from "./dom";
 
 export class BesideView {
@@ -28,7 +29,7 @@ export class BesideView {
     this.element.hidden = beside === null;
     if (beside !== this.#shown) this.#show(beside);
     if (beside === null || run === null) return;
-    this.#words.this.textContent = `Recorded: ${tickText(run)}`;
+    this.#words.this.textContent = `Recorded: ${shownText(run, this.session.timeline)}`;
     const name = beside.isFork ? "Fork" : "The other";
     this.#words.other.textContent = `${name}: ${besideText(beside)}`;
     this.#difference.textContent = differenceText(beside);
@@ -54,16 +55,20 @@ export class BesideView {
 
 const number = (tick: number) => tick.toLocaleString("en");
 
-const tickText = (run: Run) => `tick ${number(run.ticks)}`;
+const tickText = (tick: number) => `tick ${number(tick)}`;
+
+/** What is said of a recorded run: what happened at the tick that is shown, and how the game ended. */
+function shownText({ ticks }: Run, timeline: Timeline | null): string {
+  const marks = timeline?.marks ?? [];
+  const now = [tickText(ticks), textAt(marks, ticks)].filter(Boolean).join(", ");
+  const end = marks.findLast(({ kind }) => kind === "episode");
+  return end && end.tick !== ticks ? `${now} (${tickText(end.tick)}: ${end.text})` : now;
+}
 
 function besideText({ run, timeline }: Beside): string {
-  const outcome = outcomeOf(run.result);
-  if (timeline) {
-    const text = textAt(timeline.marks, run.ticks);
-    return [tickText(run), text || outcome].filter(Boolean).join(", ");
-  }
-  if (run.rewinds !== null) return `is read, ${tickText(run)}`;
-  return run.state === "running" ? `is played, ${tickText(run)}` : run.state;
+  if (timeline) return shownText(run, timeline);
+  if (run.rewinds !== null) return `reading its tape, ${tickText(run.ticks)}`;
+  return run.state === "running" ? `playing, ${tickText(run.ticks)}` : run.state;
 }
 
 function differenceText({ timeline, differsAt }: Beside): string {

@@ -36,6 +36,8 @@ export class TimelineBar {
   #run: string | null = null;
   #timeline: Timeline | null = null;
   #found: readonly TimelineMark[] = [];
+  /** What was looked for last. */
+  #sought = "console.reward < 0";
   readonly #steps: readonly HTMLButtonElement[];
   readonly #slider = h("input", { type: "range", min: 0, step: 1, "aria-label": "Tick" });
   readonly #marks = h("canvas", { height: HEIGHT, "aria-hidden": "true" });
@@ -65,6 +67,7 @@ export class TimelineBar {
       ...this.#steps,
       iconButton("forwards", "The next mark", () => this.#jump(1)),
       this.#kind,
+      iconButton("search", "Find ticks by a value", () => void this.#search()),
       h("div", { class: "timeline-track" }, this.#marks, this.#slider, this.#besideMarks),
       this.#words,
       fork,
@@ -142,7 +145,7 @@ export class TimelineBar {
       const timeline = await api.timeline(id);
       if (this.#run !== id) return;
       this.#timeline = timeline;
-      this.session.courses = timeline.courses;
+      this.session.timeline = timeline;
       const { difference } = timeline;
       if (difference)
         showMessage(
@@ -198,31 +201,50 @@ export class TimelineBar {
     return ofKind(this.#allMarks, this.#kind.value as Kind);
   }
 
-  /** Look for a value, if that is what was chosen. */
+  /** The chosen marks of the run beside this one. */
+  get #chosenBeside(): readonly TimelineMark[] {
+    return ofKind(this.#beside?.marks ?? [], this.#kind.value as Kind);
+  }
+
+  /** Show other marks, and look for a value if there are none of that kind yet. */
   async #choose(): Promise<void> {
-    const id = this.session.run?.id;
-    if (this.#kind.value === "found" && id) {
-      const label = "An output and a condition, or an output alone for its largest changes";
-      const asked = await ask("Find ticks by a value", label, "console.reward < 0", "Find");
-      const [output, ...condition] = (asked ?? "").split(/\s+/);
-      if (output) await this.#find(id, output, condition.join(" ") || undefined);
-    }
+    if (this.#kind.value === "found" && this.#found.length === 0) await this.#search();
     this.#update();
     this.#paint();
   }
 
-  async #find(id: string, output: string, condition?: string): Promise<void> {
+  /** Ask for a value, and go to the first tick that has it. What cannot be read is asked for again. */
+  async #search(): Promise<void> {
+    const id = this.session.run?.id;
+    let isDone = id === undefined;
+    while (!isDone) isDone = await this.#find(id!);
+    this.#update();
+    this.#paint();
+  }
+
+  /** Return whether nothing is left to ask. */
+  async #find(id: string): Promise<boolean> {
+    const label = "An output and a condition, or an output alone for its largest changes";
+    const asked = await ask("Find ticks by a value", label, this.#sought, "Find");
+    if (asked === null) return true;
+    this.#sought = asked;
+    const [output, ...condition] = asked.split(/\s+/);
+    this.#words.textContent = `Looking for ${asked}`;
     try {
-      this.#found = await api.find(id, output, condition);
-      if (this.#found.length === 0) showMessage("There is no such tick in this run.");
-      else this.#jump(1);
+      this.#found = await api.find(id, output!, condition.join(" ") || undefined);
     } catch (error) {
       showMessage((error as Error).message, "error");
+      return false;
     }
+    this.#kind.value = "found";
+    if (this.#found.length === 0) showMessage(`No tick of this run has ${asked}.`);
+    else this.#jump(1);
+    return true;
   }
 
   #jump(by: 1 | -1): void {
-    const tick = nextMark(this.#chosen, this.#tick, by);
+    const marks = [...this.#chosen, ...this.#chosenBeside].sort((a, b) => a.tick - b.tick);
+    const tick = nextMark(marks, this.#tick, by);
     if (tick !== null) void this.session.seek(tick);
   }
 
@@ -231,7 +253,7 @@ export class TimelineBar {
     const { left, width } = canvas.getBoundingClientRect();
     const perPixel = (this.#last - this.#first) / width;
     const tick = Math.round(this.#first + (event.clientX - left) * perPixel);
-    const marks = canvas === this.#marks ? this.#chosen : (this.#beside?.marks ?? []);
+    const marks = canvas === this.#marks ? this.#chosen : this.#chosenBeside;
     void this.session.seek(nearestMark(marks, tick, REACH * perPixel));
   }
 
@@ -250,7 +272,7 @@ export class TimelineBar {
     this.#besideMarks.hidden = this.#beside === null;
     if (this.#beside === null) return;
     const difference = this.#allMarks.filter(({ kind }) => kind === "difference");
-    const marks = [...this.#beside.marks, ...difference];
+    const marks = [...this.#chosenBeside, ...difference];
     paintMarks(this.#besideMarks, marks, this.#first, this.#last);
   }
 }

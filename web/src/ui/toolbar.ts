@@ -6,7 +6,7 @@ import type { Files } from "../editor/files";
 import type { Session } from "../editor/session";
 import { isLive, isTicking, type Run, stepText } from "../live/run";
 import type { Clock } from "../model/workflow";
-import { h, icon, iconButton } from "./dom";
+import { button, h, icon, iconButton } from "./dom";
 
 export interface ToolbarCallbacks {
   help(): void;
@@ -78,6 +78,8 @@ export function toolbar(
     },
     ...SPEEDS.map(([value, name]) => h("option", { value }, name)),
   );
+  const rewind = button("Rewind", () => session.rewindShown(), "", "back");
+  rewind.title = "Open the tape of this run, to see any of its ticks";
   const clip = h(
     "button",
     {
@@ -119,7 +121,20 @@ export function toolbar(
       h("div", { class: "file" }, title, state),
       h("div", { class: "tools" }, save, undo, redo),
     ),
-    h("div", { class: "bar-middle" }, clock, start, record, pause, stop, speed, clip, play, status),
+    h(
+      "div",
+      { class: "bar-middle" },
+      clock,
+      start,
+      record,
+      rewind,
+      pause,
+      stop,
+      speed,
+      clip,
+      play,
+      status,
+    ),
     h(
       "div",
       { class: "bar-right" },
@@ -149,6 +164,7 @@ export function toolbar(
   };
   const showRun = () => {
     const { run } = session;
+    const hasTape = run?.recorded ?? false;
     const live = isLive(run);
     start.hidden = live;
     pause.hidden = !isTicking(run);
@@ -156,6 +172,7 @@ export function toolbar(
     record.hidden = live && !run.recorded;
     record.disabled = !session.connected || !session.canToggleRecording;
     record.setAttribute("aria-pressed", String(live));
+    rewind.hidden = live || !hasTape;
     record.title = live
       ? "Being recorded; stop the run and keep its tape and clip (Shift R)"
       : "Run, and keep a tape and a clip of it (Shift R); it needs a console";
