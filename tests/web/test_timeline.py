@@ -35,6 +35,7 @@ def rewind(page: EditorPage) -> tuple[Locator, Locator]:
     timeline = page.page.locator("#timeline")
     slider = timeline.get_by_label("Tick", exact=True)
     expect(slider).to_be_enabled()
+    assert page.ask("document.documentElement.scrollWidth <= innerWidth")
     return timeline, slider
 
 
