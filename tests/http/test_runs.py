@@ -4,6 +4,7 @@ and what happens when something dies.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -243,6 +244,10 @@ def test_pause_step_resume_and_stop(server: Server) -> None:
     server.talk(talk)
 
 
+PAUSE = 4
+"""Seconds: much longer than a busy machine is late."""
+
+
 def test_a_pause_is_no_missed_deadline(server: Server) -> None:
     async def talk(client: Talk) -> None:
         async with client.page() as page:
@@ -250,8 +255,7 @@ def test_a_pause_is_no_missed_deadline(server: Server) -> None:
             await ticking(page, prompt_id, 20)
             await client.post(f"/runs/{prompt_id}/pause")
             await state(page, prompt_id, "paused")
-            async with client.page("other") as other:  # much longer than a frame
-                await other.until("status")
+            await asyncio.sleep(PAUSE)  # what is tested is that this time does not count
             for _ in range(3):
                 await client.post(f"/runs/{prompt_id}/resume")
                 await state(page, prompt_id, "running")
@@ -261,7 +265,8 @@ def test_a_pause_is_no_missed_deadline(server: Server) -> None:
             await client.post(f"/runs/{prompt_id}/stop")
             result = await client.outcome(page, prompt_id)
             deadlines = result["summary"]["deadlines"]
-            assert deadlines["drift_frames"] < 6, "the schedule began anew after each pause"
+            late = deadlines["slipped_s"] + deadlines["drift_frames"] / deadlines["rate"]
+            assert late < PAUSE / 2, "the schedule began anew after each pause"
 
     server.talk(talk)
 
