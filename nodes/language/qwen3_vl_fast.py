@@ -85,7 +85,8 @@ class FastQwen3VL(Pretrained):
 
     def _last_logits(self, model: Any, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
         """Return the logits after each of some questions of one length, f32 [b, vocabulary]."""
-        kinds, grid = inputs["mm_token_type_ids"], inputs["image_grid_thw"]
+        kinds = inputs["mm_token_type_ids"]
+        grid = inputs["image_grid_thw"]
         key = grid.numpy().tobytes() + kinds.numpy().tobytes()
         layout = self._layouts.get(key)
         if layout is None:
@@ -136,7 +137,8 @@ class FastQwen3VL(Pretrained):
         import torch
         from PIL import Image
 
-        reads, size = self.processor.image_processor, image.shape[:2]
+        reads = self.processor.image_processor
+        size = image.shape[:2]
         if (grid := self._grids.get(size)) is not None:
             shown = np.empty((3, *size), np.float32)
             for colour, levels in enumerate(self._levels):

@@ -264,7 +264,8 @@ class FighterMask(Node, category="vision"):
             own_rows = np.unique(rows[found == color])
             runs = np.split(own_rows, np.flatnonzero(np.diff(own_rows) > 2 * ROW_MARGIN) + 1)
             for run in runs:
-                top, bottom = max(int(run[0]) - ROW_MARGIN, 0), int(run[-1]) + ROW_MARGIN + 1
+                top = max(int(run[0]) - ROW_MARGIN, 0)
+                bottom = int(run[-1]) + ROW_MARGIN + 1
                 stage.append(StageColor(int(self._colors[color]), top, bottom))
         return tuple(stage)
 
@@ -276,19 +277,22 @@ class FighterMask(Node, category="vision"):
             useful: Whether it says anything about the looks.
         """
         hidden = 1 - self.brain.share[:, useful].astype(np.float64)
-        best, looks = -np.inf, (0, 1)
+        looks = (0, 1)
+        best = -np.inf
         for look in range(len(hidden) - 1):
             shown = 1 - hidden[look] * hidden[look + 1 :]
             probability = np.where(visible[useful], shown, 1 - shown).clip(MIN_PROBABILITY)
             likelihood = np.log(probability).sum(axis=1)
             other = int(likelihood.argmax())
             if likelihood[other] > best:
-                best, looks = likelihood[other], (look, look + 1 + other)
+                best = likelihood[other]
+                looks = (look, look + 1 + other)
         return looks
 
     def _distinct_colors(self, looks: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
         """Return for each of two looks the colours that are only its own: bool [colors]."""
-        own, other = self._has_color[looks[0]], self._has_color[looks[1]]
+        own = self._has_color[looks[0]]
+        other = self._has_color[looks[1]]
         own_only = own & ~other & ~self._shared
         other_only = other & ~own & ~self._shared
         return own_only, other_only
@@ -460,7 +464,8 @@ class FighterTiles(Node, category="vision"):
         # down each column of pixels first, and then across: several times as fast as both at once
         counts = (masks > 0).reshape(rows, SIDE, -1).sum(axis=1, dtype=np.uint8)
         counts = counts.reshape(rows, columns, SIDE, 2).sum(axis=2)
-        own, other = counts[..., 0], counts[..., 1]
+        own = counts[..., 0]
+        other = counts[..., 1]
 
         fighter = np.where(other > own, len(legend) + 1, len(legend))
         is_covered = np.maximum(own, other) >= self.least

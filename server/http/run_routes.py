@@ -369,14 +369,14 @@ class RunRoutes:
         """Answer POST /runs/{id}/find: the ticks of a recorded run at which a value is special."""
         run, body = self._rewound(request), await read_object(request)
         output, condition = text(body, "output") or "", text(body, "condition")
-        node, _, socket = output.partition(".")
+        node, _, output_or_item = output.partition(".")
         faults: list[Fault] = []
         conditions: tuple[Breakpoint | None, ...] = (None,)
         if condition is not None:
             conditions = read_breakpoints({output: condition}, faults)
         if faults:
             raise RequestError(400, "bad_request", "; ".join(map(str, faults)))
-        found = await self._runs.find(run, node, socket, conditions[0])
+        found = await self._runs.find(run, node, output_or_item, conditions[0])
         if "error" in found:
             raise RequestError(400, "not_found", found["error"], faults=found["faults"])
         return web.json_response(found)

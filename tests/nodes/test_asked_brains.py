@@ -167,7 +167,8 @@ def _table(data: DataSet) -> SampleTable:
 def test_samples_are_selected() -> None:
     data = write_fights(2)
     first, second = data.episodes()
-    tick, wrong = 30, 20
+    tick = 30
+    wrong = 20
     labels = data.label_by_tick(first.key)
     label = (labels[wrong] or 0) + 1
     data.correct({first.key: {tick: None, wrong: label % 3}})

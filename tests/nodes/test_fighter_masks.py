@@ -303,7 +303,8 @@ def test_turned_pictures_have_the_own_fighter_on_the_left() -> None:
     assert np.array_equal(turned[1].picture, pictures[1][:, ::-1])
     assert not turned[1].facing, "facing is about the screen"
     for view in turned:
-        own, other = view.masks[:, :, 0].nonzero()[1], view.masks[:, :, 1].nonzero()[1]
+        own = view.masks[:, :, 0].nonzero()[1]
+        other = view.masks[:, :, 1].nonzero()[1]
         assert own.mean() < other.mean()
 
 
@@ -346,7 +347,8 @@ def test_an_older_snapshot_has_colours_of_the_stage_in_all_rows() -> None:
 
 def test_a_colour_of_both_fighters_is_none_of_the_stage() -> None:
     """Their heads are far apart, and of one colour."""
-    first, second = _picture(red=10, green=100), _picture(red=30, green=80)
+    first = _picture(red=10, green=100)
+    second = _picture(red=30, green=80)
     for view in _views(first, second, brain=SHARING):
         own, other = (view.masks > 0).sum(axis=(0, 1)).tolist()
         assert own == other == 200 + 6 * 6
@@ -455,8 +457,10 @@ def test_labels_of_another_picture_are_refused() -> None:
 
 def test_the_state_brings_a_match_back() -> None:
     """Another node goes on in the middle of a match, where the first picture would mislead it."""
-    first, later = _picture(red=20, green=60), _picture(green=10, red=60)
-    node, other = FighterMask(brain=BRAIN), FighterMask(brain=BRAIN)
+    first = _picture(red=20, green=60)
+    later = _picture(green=10, red=60)
+    node = FighterMask(brain=BRAIN)
+    other = FighterMask(brain=BRAIN)
     with opened(node), opened(other):
         play(node, {"frame": first})
         saved = node.state()
@@ -472,7 +476,8 @@ def test_the_state_brings_a_match_back() -> None:
 
 def test_the_state_of_a_node_with_another_brain_begins_the_match_again_if_it_must() -> None:
     """A live edit may change the brain in the middle of a match."""
-    first, later = _picture(red=20, green=60), _picture(green=10, red=60)
+    first = _picture(red=20, green=60)
+    later = _picture(green=10, red=60)
     order = [2, 1, 0]
     same = FighterColors(looks=("blue", "green", "red"), colors=COLORS, share=SHARE[order])
     unlike = FighterColors(looks=("a", "b", "c"), colors=COLORS, share=SHARE)
@@ -543,7 +548,8 @@ def test_the_pixels_around_claim_a_shared_colour(seed: int, height: int, width: 
     skin = (second == SKIN).all(axis=2)
 
     for row, column in np.argwhere(skin)[:50]:
-        top, left = max(row - 24, 0), max(column - 24, 0)
+        top = max(row - 24, 0)
+        left = max(column - 24, 0)
         around = np.s_[top : row + 25, left : column + 25]
         claims = [red[around].any(), green[around].any()]
         if not any(claims):
