@@ -254,7 +254,7 @@ def test_a_fork_is_shown_beside_the_recorded_run(
     expect(timeline.locator("output")).to_contain_text("console.variables.score > 0")
     slider.fill("0")
     page.until("session.run.ticks === 0")
-    timeline.get_by_role("button", name="Find ticks by a value").click()
+    timeline.get_by_role("button", name="Find a value").click()
     asked.fill("console.reward > 0")
     page.page.get_by_role("button", name="Find", exact=True).click()
     page.until("session.run.values.get('console.reward') > 0")

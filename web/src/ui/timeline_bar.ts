@@ -67,7 +67,7 @@ export class TimelineBar {
       ...this.#steps,
       iconButton("forwards", "The next mark", () => this.#jump(1)),
       this.#kind,
-      iconButton("search", "Find ticks by a value", () => void this.#search()),
+      iconButton("search", "Find a value", () => void this.#search()),
       h("div", { class: "timeline-track" }, this.#marks, this.#slider, this.#besideMarks),
       this.#words,
       fork,
