@@ -305,11 +305,12 @@ class Brain:
         return cls.check_tensors(where, cls.read_config(where, header.config), header.tensors)
 
     @classmethod
-    def load(cls, path: Path) -> Self:
+    def load(cls, path: Path | str) -> Self:
         """Read a brain file.
 
         Raises BrainError with one sentence if it is not a valid brain of this kind.
         """
+        path = Path(path)
         try:
             with path.open("rb") as file:
                 header = read_open_header(path, file)
@@ -334,7 +335,7 @@ class Brain:
         return brain
 
     def save(
-        self, path: Path, *, title: str, made_by: str, license: str = "", **people: Any
+        self, path: Path | str, *, title: str, made_by: str, license: str = "", **people: Any
     ) -> str:
         """Write the brain into a file, by renaming a temporary one. Equal brains give equal bytes.
 
@@ -381,7 +382,7 @@ class Brain:
                 data_len=array.nbytes,
             )
         data = _sorted_header(safetensors.serialize(specs, metadata))
-        write_atomic(path, data)
+        write_atomic(Path(path), data)
         return hashlib.sha256(data).hexdigest()
 
 

@@ -19,6 +19,9 @@ from minibrains.graph.describe import FOR_PEOPLE, describe_brain, memory_sizes, 
 from server.cli import DONE, WRONG
 from server.terminal import tell
 
+LONGEST = 1000
+"""The most characters of an entry that are shown."""
+
 
 def main(arguments: argparse.Namespace) -> int:
     """Print the header.
@@ -55,7 +58,7 @@ def describe(description: dict[str, Any]) -> Iterator[str]:
         yield f"kind         {_shown(description['kind'])} version {description['version']}"
     for name in (*FOR_PEOPLE, "config"):
         if description[name]:
-            yield f"{name:<11}  {_shown(description[name])}"
+            yield f"{name:<11}  {_cut(_shown(description[name]))}"
     if description["used_by"]:
         yield f"used by      {', '.join(description['used_by'])}"
     if description["memory"]:
@@ -71,6 +74,13 @@ def describe(description: dict[str, Any]) -> Iterator[str]:
     for tensor in tensors:
         shape = f"{tensor['dtype']}[{' '.join(map(str, tensor['shape']))}]"
         yield f"  {_shown(tensor['name']):<{width}}  {shape}, {tensor['bytes']} bytes"
+
+
+def _cut(text: str) -> str:
+    """Return the beginning of a long text: a model's tokenizer has thousands of lines."""
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[:LONGEST]} … ({len(text)} characters; --json shows all)"
 
 
 def _shown(value: Any) -> str:

@@ -73,6 +73,18 @@ def test_everything_for_people(capsys: pytest.CaptureFixture[str], brain: Any) -
         assert line in lines
 
 
+def test_people_see_only_the_beginning_of_a_long_entry(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    name = strange(tmp_path / "long.safetensors", {"title": "a" * 5000}, x=NUMBERS)
+    assert main(["brain", name]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) < 1200
+    assert any(line.endswith("a … (5000 characters; --json shows all)") for line in lines)
+    assert main(["brain", name, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["title"] == "a" * 5000
+
+
 def test_every_shipped_brain_is_found_by_name_and_fits(capsys: pytest.CaptureFixture[str]) -> None:
     folder = bundled_dir("models")
     names = sorted(str(path.relative_to(folder)) for path in folder.glob("**/*.safetensors"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from nodes.control.flow import Changed, Every, Override, Previous, Variable
 from nodes.fighting.rounds import AttackShare
 from nodes.policies.baselines import RandomPolicy, ReflexBrain, ReflexPolicy
 from nodes.policies.network import ActionSampler, AttackBias, PolicyHead, PolicyHeadBrain
+from tests.support.page_scripts import read_scripts
 
 
 def _outputs(node: Node, *ticks: Any, episode: Episode | None = None) -> list[Any]:
@@ -70,6 +72,16 @@ def test_the_gate_is_closed_for_as_long_as_the_action_takes(action: int, closed:
     assert _each("ready", until_open) == [False] * closed + [True]
     assert _each("remaining", given_out) == [*range(closed, -1, -1)] * 2
     assert _each("since", given_out) == [*range(closed + 1)] * 2
+
+
+def test_the_documentation_s_slower_table_takes_twice_as_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    exec(read_scripts("sf2.md")["slow.py"].text, {})
+    gate = CooldownGate(brain=RecoveryBrain.load("slow.safetensors"))
+    given_out = _outputs(gate, *_wanted(PUNCH, *[None] * 22))
+    assert _each("remaining", given_out) == [*range(22, -1, -1)]
 
 
 def test_releasing_sends_nothing_once() -> None:
