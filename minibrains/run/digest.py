@@ -1,8 +1,8 @@
-"""Digests of what happens on each tick, by which two runs are compared."""
+"""What happens on each tick, and digests of it, by which two runs are compared."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -14,24 +14,33 @@ SIZE: Final = 8
 """Size of a digest in bytes."""
 
 
-def digest_of(engine: Engine) -> bytes:
-    """Return the digest of the last tick: of the pads that each console took, and of the reward and
+def happened(engine: Engine) -> dict[str, Any]:
+    """Return what happened on the last tick: the pads that each console took, and the reward and
     all variables that it delivers next. Call it between two ticks.
 
     These are the same things that the hash of a trajectory covers, but for the start of the
-    episode. The digest of a graph without a console is always the same.
+    episode.
+
+    Returns:
+        The values, by "NODE.INPUT", "NODE.reward" and "NODE.variables.NAME"; empty in a graph
+        without a console.
     """
-    seen: list[Any] = []
+    seen: dict[str, Any] = {}
     for name, node in engine.nodes.items():
         if not isinstance(node, Console):
             continue
         for edge in engine.plan.graph.edges:
             if edge.target == name:
-                seen.append((edge.input.name, peek(engine, edge.source, edge.output.name)))
-        seen.append(peek(engine, name, "reward"))
-        variables = peek(engine, name, "variables") or {}
-        seen.append(hash(tuple(variables.values())))  # of numbers: the same in every process
-    return blake2b(repr(seen).encode(), digest_size=SIZE).digest()
+                seen[f"{name}.{edge.input.name}"] = peek(engine, edge.source, edge.output.name)
+        seen[f"{name}.reward"] = peek(engine, name, "reward")
+        for variable, value in (peek(engine, name, "variables") or {}).items():
+            seen[f"{name}.variables.{variable}"] = value
+    return seen
+
+
+def digest_of(engine: Engine) -> bytes:
+    """Return the digest of what happened on the last tick. Call it between two ticks."""
+    return blake2b(repr(happened(engine)).encode(), digest_size=SIZE).digest()
 
 
 Digests = tuple[int, Sequence[bytes]]
@@ -48,3 +57,17 @@ def first_difference(these: Digests, those: Digests) -> int | None:
         if this != that:
             return tick
     return None
+
+
+def differences(
+    these: Mapping[str, Any], those: Mapping[str, Any]
+) -> dict[str, tuple[Any | None, Any | None]]:
+    """Return the values that differ in what happened on a tick of two runs, by their names; None
+    where one of them has no such value.
+    """
+    found: dict[str, tuple[Any | None, Any | None]] = {}
+    for name in {**these, **those}:
+        values = these.get(name), those.get(name)
+        if values[0] != values[1]:
+            found[name] = values
+    return found

@@ -14,7 +14,7 @@ from minibrains.errors import MinibrainsError, RunError, suggest
 from minibrains.graph.breakpoint import Breakpoint
 from minibrains.graph.catalog import node_types
 from minibrains.graph.registry import Registry
-from minibrains.run.digest import digest_of
+from minibrains.run.digest import digest_of, happened
 from minibrains.run.fork import ForkPoint
 from minibrains.run.replay import (
     apply_recorded_edit,
@@ -258,6 +258,16 @@ class Rewind:
         if item and isinstance(items, Mapping) and item not in items:
             hint = suggest(item, items) or f"It has: {', '.join(items)}"
             raise RunError(f"nothing can be found: {node}.{socket} has no {item!r}. {hint}")
+
+    def happened(self, tick: int) -> dict[str, Any]:
+        """Return what happened on a tick (see `minibrains.run.digest.happened`), and return to the
+        present one. Raises RunError as `go_to` does.
+        """
+        here = self.tick
+        self.go_to(tick)
+        seen = happened(self.run.engine)
+        self.go_to(here)
+        return seen
 
     def fork_point(self) -> ForkPoint:
         """Return this moment, from which `Run` can play on with another workflow.

@@ -19,6 +19,8 @@ _MAX_NUMBERS: Final = 256
 
 def describe_value(value: Any) -> Any:
     """Describe a value for people: a number, a flag, or a text of at most 80 characters."""
+    if value is None:
+        return "nothing"
     if isinstance(value, (bool, int)) and -(2**53) < value < 2**53:
         return value
     if isinstance(value, float):

@@ -107,6 +107,8 @@ class RewindHandler(RequestHandler):
             return self.controller.break_when(*content)
         if command == "fork":
             return self.controller.call(lambda: _fork(rewind, *content)).result()
+        if command == "happened":
+            return self.controller.call(lambda: rewind.happened(*content)).result()
         if command == "find":
             return self.controller.call(lambda: _find(rewind, *content)).result()
         raise MinibrainsError("a recorded run cannot be changed; fork it, or run its workflow")

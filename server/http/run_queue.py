@@ -254,6 +254,10 @@ class RunQueue:
         """
         return await self._ask(run, "digests")
 
+    async def happened(self, run: ServerRun, tick: int) -> dict[str, Any]:
+        """Return what happened on a tick of a recorded run, by name, or `error` and `faults`."""
+        return await self._ask(run, "happened", tick)
+
     async def find(
         self, run: ServerRun, node: str, output: str, condition: Breakpoint | None
     ) -> dict[str, Any]:

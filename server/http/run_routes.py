@@ -15,8 +15,9 @@ from aiohttp import web
 from minibrains.errors import Fault, MinibrainsError, WorkflowError, faults_of
 from minibrains.graph.breakpoint import Breakpoint, read_breakpoints
 from minibrains.graph.workflow import Workflow
-from minibrains.run.digest import first_difference
+from minibrains.run.digest import differences, first_difference
 from server.http.api_prompt import workflow_of
+from server.http.described_values import describe_value
 from server.http.folders import DataFolders
 from server.http.history import History
 from server.http.http_errors import RequestError, read_object, text, texts, whole_number
@@ -282,9 +283,7 @@ class RunRoutes:
             raise RequestError(
                 409, "not_yet", f"the run is {run.state}; set its breakpoints once it ticks"
             )
-        found = await self._runs.break_when(run, breakpoints)
-        if "error" in found:
-            raise RequestError(400, "no_breakpoint", found["error"])
+        found = _answer(await self._runs.break_when(run, breakpoints), "no_breakpoint")
         return web.json_response(found)
 
     async def set_speed(self, request: web.Request) -> web.Response:
@@ -327,7 +326,7 @@ class RunRoutes:
             workflow,
             workflow.run,
             text(body, "client_id"),
-            {},
+            {"rewinds": rewinds},
             data,
             sequence,
             rewinds=rewinds,
@@ -347,9 +346,7 @@ class RunRoutes:
             raise RequestError(
                 409, "not_yet", f"the run is {run.state}; it can be rewound once it ticks"
             )
-        found = await self._runs.recent(run)
-        if "error" in found:
-            raise RequestError(400, "no_tape", found["error"], faults=found["faults"])
+        found = _answer(await self._runs.recent(run), "no_tape")
         return run.data, found["records"], found["nodes"]
 
     async def seek(self, request: web.Request) -> web.Response:
@@ -360,9 +357,7 @@ class RunRoutes:
 
     async def timeline(self, request: web.Request) -> web.Response:
         """Answer GET /runs/{id}/timeline: first and last tick and the marks of a recorded run."""
-        found = await self._runs.timeline(self._rewound(request))
-        if "error" in found:
-            raise RequestError(400, "not_read", found["error"], faults=found["faults"])
+        found = _answer(await self._runs.timeline(self._rewound(request)), "not_read")
         return web.json_response(found)
 
     async def find(self, request: web.Request) -> web.Response:
@@ -376,22 +371,25 @@ class RunRoutes:
             conditions = read_breakpoints({output: condition}, faults)
         if faults:
             raise RequestError(400, "bad_request", "; ".join(map(str, faults)))
-        found = await self._runs.find(run, node, output_or_item, conditions[0])
-        if "error" in found:
-            raise RequestError(400, "not_found", found["error"], faults=found["faults"])
+        marks = await self._runs.find(run, node, output_or_item, conditions[0])
+        found = _answer(marks, "not_found")
         return web.json_response(found)
 
     async def difference(self, request: web.Request) -> web.Response:
         """Answer GET /runs/{id}/difference?from=ID: the first tick at which two recorded runs
-        differ.
+        differ, and in what.
         """
-        digests = []
-        for prompt_id in (request.match_info["id"], request.query.get("from", "")):
-            found = await self._runs.digests(self._rewound_run(prompt_id))
-            if "error" in found:
-                raise RequestError(400, "not_read", found["error"], faults=found["faults"])
-            digests.append((found["first"], found["digests"]))
-        return web.json_response({"tick": first_difference(*digests)})
+        ids = (request.match_info["id"], request.query.get("from", ""))
+        runs = [self._rewound_run(prompt_id) for prompt_id in ids]
+        digests = [_answer(await self._runs.digests(run), "not_read") for run in runs]
+        tick = first_difference(*((found["first"], found["digests"]) for found in digests))
+        if tick is None:
+            return web.json_response({"tick": None, "values": {}})
+        happened = [_answer(await self._runs.happened(run, tick), "not_read") for run in runs]
+        values: dict[str, list[Any]] = {}
+        for name, pair in differences(*happened).items():
+            values[name] = list(map(describe_value, pair))
+        return web.json_response({"tick": tick, "values": values})
 
     async def fork(self, request: web.Request) -> web.Response:
         """Answer POST /runs/{id}/fork: play a recorded run on from one of its ticks, with a
@@ -400,9 +398,7 @@ class RunRoutes:
         rewound, body = self._rewound(request), await read_object(request)
         tick, extra = _tick(body), {"name": body.get("name"), "settings": body.get("settings", {})}
         workflow = await self._read(body.get("workflow", rewound.data), extra)
-        found = await self._runs.fork_point(rewound, tick)
-        if "error" in found:
-            raise RequestError(400, "no_fork", found["error"], faults=found["faults"])
+        found = _answer(await self._runs.fork_point(rewound, tick), "no_fork")
         workflow = workflow.with_run(replace(workflow.run, episodes=1))
         origin = {"of": rewound.rewinds, "tick": found["tick"]}
         run = ServerRun(
@@ -450,9 +446,7 @@ class RunRoutes:
             await self._types.check_fully(await self._types.parse(data, run.workflow.path))
         except MinibrainsError as error:
             raise _invalid(error, data) from None
-        found = await self._runs.edit(run, data)
-        if "error" in found:
-            raise RequestError(400, "edit_failed", found["error"], faults=found["faults"])
+        found = _answer(await self._runs.edit(run, data), "edit_failed")
         return web.json_response(found)
 
     async def save_state(self, request: web.Request) -> web.Response:
@@ -468,9 +462,7 @@ class RunRoutes:
             raise RequestError(
                 409, "not_yet", f"the run is {run.state}; its state can be saved once it ticks"
             )
-        found = await self._runs.save_state(run, node, name)
-        if "error" in found:
-            raise RequestError(400, "not_saved", found["error"])
+        found = _answer(await self._runs.save_state(run, node, name), "not_saved")
         return web.json_response(found)
 
     async def clip(self, request: web.Request) -> web.Response:
@@ -480,9 +472,7 @@ class RunRoutes:
             raise RequestError(
                 409, "not_yet", f"the run is {run.state}; it shows nothing before it ticks"
             )
-        found = await self._runs.keep_clip(run)
-        if "error" in found:
-            raise RequestError(400, "no_clip", found["error"])
+        found = _answer(await self._runs.keep_clip(run), "no_clip")
         return web.json_response(found)
 
     def _alive(self, request: web.Request) -> ServerRun:
@@ -500,6 +490,16 @@ class RunRoutes:
     def _is_alive(self, prompt_id: str) -> bool:
         run = self._runs.known.get(prompt_id)
         return run is not None and not run.over
+
+
+def _answer(found: dict[str, Any], error: str) -> dict[str, Any]:
+    """Return what a run's worker has answered.
+
+    Raises RequestError, of the type `error`, if it could not do what it was asked.
+    """
+    if "error" in found:
+        raise RequestError(400, error, found["error"], faults=found.get("faults", []))
+    return found
 
 
 def _tick(body: Mapping[str, Any]) -> int:

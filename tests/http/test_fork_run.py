@@ -75,11 +75,15 @@ def test_two_forks_of_one_run(server: Server) -> None:
             for fork in (same, other):
                 beside = await opened(client, page, fork["prompt_id"])
                 about = await client.get(f"/runs/{rewound}/difference?from={beside}")
-                found.append(about["tick"])
+                found.append(about)
                 await client.post(f"/runs/{beside}/stop")
                 await client.outcome(page, beside)
-            assert found[0] is None
-            assert FORKED_AT < found[1] < TICKS
+            assert found[0] == {"tick": None, "values": {}}
+            assert FORKED_AT < found[1]["tick"] < TICKS
+            # both held the same buttons until then
+            one, other = found[1]["values"]["console.pad1"]
+            assert one != other
+            assert (await client.get(f"/runs/{rewound}"))["ticks"] == FORKED_AT
             await client.post(f"/runs/{rewound}/stop")
 
     server.talk(talk, 120)

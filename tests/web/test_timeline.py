@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -209,12 +210,24 @@ def test_a_fork_is_shown_beside_the_recorded_run(
     page.until("session.run.ticks === 100")
 
     # another setting changes nothing of the recorded run, but the fork plays with it
+    again = timeline.get_by_role("button", name="Run from here")
+    expect(again).to_have_accessible_name("Run from here")
     page.set_widget("random", "hold", "3")
-    timeline.get_by_role("button", name="Run from here").click()
+    expect(again).to_have_accessible_name("Run from here with 1 change")
+    expect(again).to_have_attribute("title", re.compile("random hold: .+ → 3"))
+    again.click()
     beside = page.page.get_by_role("region", name="Two runs side by side")
-    expect(beside.get_by_role("status")).to_contain_text("The two differ from tick")
+    said = beside.get_by_role("status")
+    expect(said).to_contain_text(re.compile(r"The two differ from tick \d+ on: console\.pad1: "))
     differs_at = page.ask("session.beside.differsAt")
     assert 100 < differs_at < 250
+
+    # the list of runs knows which is which
+    page.page.locator('[data-tab="runs"]').click()
+    rows = page.page.locator(".run-row")
+    expect(rows.filter(has_text="a fork from tick 100, seed 5")).to_have_count(1)
+    expect(rows.filter(has_text="rewound")).to_have_count(2)
+    page.page.locator('[data-tab="runs"]').click()
 
     # both are shown at the first tick at which they differ, and go on together
     other = beside.get_by_label("The other game")

@@ -157,6 +157,12 @@ export interface RunInfo {
   readonly error?: unknown;
 }
 
+/** The first tick at which two runs differ, or null, and what differs then: name of an output -> its value in both. */
+export interface Difference {
+  readonly tick: number | null;
+  readonly values: Readonly<Record<string, readonly [Json, Json]>>;
+}
+
 /** A subgraph that is kept on the server, with those inside of it. */
 export interface Part {
   /** The name of its file. */
@@ -297,11 +303,9 @@ export const api = {
     const body = { tick, workflow, name: file, settings };
     return (await post(`/runs/${encodeURIComponent(id)}/fork`, body)).json();
   },
-  /** Return the first tick at which two runs that are rewound differ. */
+  /** Return the first tick at which two runs that are rewound differ, and the values that do then. */
   difference: (id: string, from: string) =>
-    json<{ readonly tick: number | null }>(
-      `/runs/${encodeURIComponent(id)}/difference?from=${encodeURIComponent(from)}`,
-    ),
+    json<Difference>(`/runs/${encodeURIComponent(id)}/difference?from=${encodeURIComponent(from)}`),
   /** Return the ticks at which a condition on an output begins to hold, or else those of its largest changes. */
   find: async (id: string, output: string, condition?: string): Promise<readonly Mark[]> => {
     const response = await post(`/runs/${encodeURIComponent(id)}/find`, { output, condition });

@@ -118,7 +118,7 @@ async function start(): Promise<void> {
     results: () => session.run && openResults(session.run),
   });
   budgetBar(element("budget"), editor, session);
-  new TimelineBar(element("timeline"), session);
+  new TimelineBar(element("timeline"), session, editor);
   new BesideView(element("beside"), session);
   watchDrops(stage, editor, files);
   showFaults(editor);

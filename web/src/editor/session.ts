@@ -11,6 +11,7 @@ import { applyEvent, isLive, isTicking, newRun, type Run } from "../live/run";
 import { countFrames, Screens } from "../live/screens";
 import { Seeking } from "../live/seeking";
 import { wireValues } from "../live/wire_values";
+import { type Change, diffWorkflows } from "../model/diff";
 import { isObject, type JsonObject, same } from "../model/json";
 import { withoutReplacedNodes } from "../model/replaced_nodes";
 import type { Asking } from "../model/samples";
@@ -70,6 +71,8 @@ export class Session {
   readonly #otherStates = new Map<string, string>();
   /** The workflow that the run plays; null if it was not started from this workflow. */
   #playedGraph: Workflow | null = null;
+  /** What the run that is rewound has played. */
+  #recordedGraph: Workflow | null = null;
   #isEditing = false;
   /** The breakpoints that the run was given. */
   #playedBreakpoints: JsonObject = {};
@@ -240,6 +243,15 @@ export class Session {
     return isTicking(this.run) && this.run.rewinds !== null;
   }
 
+  /** The changes on the page with which a fork would play, compared with the run that is rewound. */
+  get forkChanges(): readonly Change[] {
+    const recorded = this.#recordedGraph;
+    const { workflow } = this.editor.document;
+    if (recorded === null || isSameGraph(recorded, workflow)) return [];
+    const played = ({ nodes, defs }: Workflow) => ({ ...workflow, nodes, defs });
+    return diffWorkflows(played(recorded), played(workflow));
+  }
+
   /** Play the run that is rewound on from the tick that is shown, with the workflow as it is on the page, and show both. */
   async fork(): Promise<void> {
     const { run } = this;
@@ -323,7 +335,7 @@ export class Session {
       this.#waiting = null;
       this.play(false);
       if (!isSame) this.#screens.clear();
-      this.#playedGraph = null;
+      this.#playedGraph = this.#recordedGraph = null;
       this.timeline = null;
       this.run = newRun(id);
     }
@@ -362,6 +374,8 @@ export class Session {
     if (isObject(data.result))
       this.run = applyEvent(this.run, "result", { summary: data.result, prompt_id: id });
     const { workflow } = this.editor.document;
+    if (isObject(data.workflow) && this.run.rewinds !== null)
+      this.#recordedGraph = withoutReplacedNodes(data.workflow as unknown as Workflow);
     if (isObject(data.workflow) && isPlayed(data.workflow, workflow) && !this.#playedGraph) {
       this.#playedGraph = workflow; // it plays what is on the page
       this.#playedBreakpoints = isObject(data.workflow.breakpoints)
@@ -490,6 +504,7 @@ export class Session {
   play(isOn: boolean): void {
     const { run, pads } = this;
     const canPlay = isLive(run) && run.rewinds === null && pads.length > 0;
+    if (isOn && isLive(run) && run.rewinds !== null) showMessage(this.#whyNotPlay);
     if (isOn === this.isPlaying || (isOn && !canPlay)) return;
     if (isOn) {
       this.#played = { run: run!.id, nodes: pads };
@@ -499,6 +514,11 @@ export class Session {
     if (!isOn) this.#sendToPads("release");
     document.body.toggleAttribute("data-playing", isOn);
     this.#emit("run");
+  }
+
+  get #whyNotPlay(): string {
+    if (this.isInThePast) return "These ticks are over. Go on live, and then play.";
+    return "A recorded run can only be looked at. Run its workflow to play.";
   }
 
   #sendToPads(type: "take" | "input" | "release", more: object = {}): void {

@@ -1,7 +1,7 @@
 /** A second run beside the recorded one that the page shows: a fork of it, or one to compare it with. It is watched while
  * it is played, and then opened from its tape. It has a connection of its own, because a connection watches one run. */
 
-import { api, type Timeline } from "../api";
+import { api, type Difference, type Timeline } from "../api";
 import { isObject, type JsonObject } from "../model/json";
 import { showMessage } from "../ui/overlay";
 import { Connection } from "./connection";
@@ -21,8 +21,8 @@ export class Beside {
   run: Run;
   /** Length and marks, once its tape was read. */
   timeline: Timeline | null = null;
-  /** The first tick at which the two runs differ; null: there is none, or it is not known yet. */
-  differsAt: number | null = null;
+  /** Where the two runs differ first; null: it is not known yet. */
+  difference: Difference | null = null;
   readonly #connection: Connection;
   readonly #opened = new Set<string>();
   #seeking: Seeking | null = null;
@@ -52,6 +52,11 @@ export class Beside {
   show(canvas: HTMLCanvasElement): void {
     this.#canvas = canvas;
     this.#watch();
+  }
+
+  /** The first tick at which the two runs differ; null: there is none, or it is not known yet. */
+  get differsAt(): number | null {
+    return this.difference?.tick ?? null;
   }
 
   /** Show a tick of it, as soon as its tape was read. */
@@ -130,10 +135,10 @@ export class Beside {
 
   async #readTimeline(): Promise<void> {
     const timeline = await api.timeline(this.run.id);
-    const { tick } = await api.difference(this.original, this.run.id);
+    const difference = await api.difference(this.original, this.run.id);
     if (this.#isClosed) return;
     this.timeline = timeline;
-    this.differsAt = tick;
+    this.difference = difference;
     this.events.read();
   }
 }

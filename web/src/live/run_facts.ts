@@ -13,11 +13,17 @@ export interface RunFacts {
   readonly started: number | null;
   /** How long it was played. */
   readonly seconds: number | null;
+  /** The seed of its first episode. */
+  readonly seed: number | null;
+  /** The tick of another run from which it played on; null: it is no fork. */
+  readonly forkedAt: number | null;
+  /** It shows the ticks of another run, which was recorded. */
+  readonly isRewound: boolean;
   /** The score of the last episode. */
   readonly score: number | null;
   /** Why it failed. */
   readonly reason: string | null;
-  /** The address of a picture that it left, or else of its last start state. */
+  /** The address of a picture of its last start state, or else of one that it left: that may be what a model was shown. */
   readonly picture: string | null;
   readonly result: JsonObject;
   /** It wrote a tape. */
@@ -27,6 +33,7 @@ export interface RunFacts {
 /** Return a run in the queue; `item` is as in ComfyUI's answer. */
 export function queuedRun(item: readonly Json[], state: string): RunFacts {
   const workflow = isObject(item[2]) ? item[2] : null;
+  const extra = isObject(item[3]) ? item[3] : {};
   return {
     id: String(item[1]),
     state,
@@ -34,6 +41,9 @@ export function queuedRun(item: readonly Json[], state: string): RunFacts {
     workflow,
     started: null,
     seconds: null,
+    seed: null,
+    forkedAt: forkedAt(extra),
+    isRewound: typeof extra.rewinds === "string",
     score: null,
     reason: null,
     picture: null,
@@ -56,11 +66,17 @@ export function earlierRun(id: string, entry: Readonly<Record<string, Json>>): R
     isRecorded: entry.recorded === true,
     started: typeof entry.started === "number" ? entry.started : null,
     seconds: hasSpeed ? ticks / rate : null,
+    seed: typeof result.seed === "number" ? result.seed : null,
     score: typeof last.score === "number" ? last.score : null,
     reason: reasonOf(entry),
-    picture: leftPicture(entry.outputs) ?? startPicture(result, last),
+    picture: startPicture(result, last) ?? leftPicture(entry.outputs),
     result,
   };
+}
+
+function forkedAt(extra: JsonObject): number | null {
+  const fork = isObject(extra.fork) ? extra.fork : {};
+  return typeof fork.tick === "number" ? fork.tick : null;
 }
 
 function titleOf(workflow: JsonObject | null): string {

@@ -14,6 +14,8 @@ interface Screen {
   readonly canvas: OffscreenCanvas;
   readonly context: OffscreenCanvasRenderingContext2D;
   readonly slow: boolean;
+  /** The tick of the picture on it; null: there is none. */
+  tick: number | null;
 }
 
 const screens = new Map<string, Screen>();
@@ -64,13 +66,33 @@ function sendWatch(): void {
 async function show(frame: Frame): Promise<void> {
   const { node, prompt_id, seq, tick, width, height } = frame.head;
   const shown = [...screens.values()].filter((screen) => screen.node === node);
-  for (const screen of shown) await paint(frame, screen.canvas, screen.context);
+  for (const screen of shown) {
+    await paint(frame, screen.canvas, screen.context);
+    screen.tick = tick;
+  }
   const acknowledge = () => send("ack", { prompt_id, node, seq });
   if (shown.length > 0 && shown.every(({ slow }) => slow)) setTimeout(acknowledge, SLOW_ACK_MS);
   else acknowledge();
-  if (shown.length === 0) return;
-  const count = (seen[node]?.count ?? 0) + 1;
-  seen[node] = { count, tick, width, height };
+  if (shown.length > 0) report(node, { tick, width, height });
+}
+
+function report(node: string, painted: Omit<Painted, "count">): void {
+  seen[node] = { count: (seen[node]?.count ?? 0) + 1, ...painted };
+}
+
+/** Show at once on a new screen what another one shows of the node: the next picture may be long in coming. */
+function addScreen(key: string, screen: Screen): void {
+  const { node, canvas, context } = screen;
+  for (const other of screens.values()) {
+    if (other.node !== node || other.tick === null) continue;
+    const { width, height } = other.canvas;
+    Object.assign(canvas, { width, height });
+    context.drawImage(other.canvas, 0, 0);
+    screen.tick = other.tick;
+  }
+  screens.set(key, screen);
+  const { width, height } = canvas;
+  if (screen.tick !== null) report(node, { tick: screen.tick, width, height });
 }
 
 async function paint(
@@ -104,7 +126,7 @@ page.onmessage = ({ data }) => {
   else if (data.do === "screen") {
     const context = data.canvas.getContext("2d", { alpha: false });
     const { key, node, canvas, slow } = data;
-    if (context) screens.set(key, { node, canvas, context, slow });
+    if (context) addScreen(key, { node, canvas, context, slow, tick: null });
   } else if (data.do === "send") send(data.type, data.data);
   else {
     watch = data.watch;

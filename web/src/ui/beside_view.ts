@@ -7,6 +7,9 @@ import type { Run } from "../live/run";
 import { textAt } from "../model/timeline";
 import { h, iconButton } from "./dom";
 
+/** Number of values that are named where two runs differ. */
+const SHOWN = 2;
+
 export class BesideView {
   #shown: Beside | null = null;
   readonly #words = { this: h("figcaption"), other: h("figcaption") };
@@ -33,6 +36,7 @@ export class BesideView {
     const name = beside.isFork ? "Fork" : "The other";
     this.#words.other.textContent = `${name}: ${besideText(beside)}`;
     this.#difference.textContent = differenceText(beside);
+    this.#difference.title = valueTexts(beside).join("\n");
   }
 
   #show(beside: Beside | null): void {
@@ -71,8 +75,18 @@ function besideText({ run, timeline }: Beside): string {
   return run.state === "running" ? `playing, ${tickText(run.ticks)}` : run.state;
 }
 
-function differenceText({ timeline, differsAt }: Beside): string {
-  if (timeline === null) return "Side by side";
-  if (differsAt === null) return "The two are the same, as far as both go";
-  return `The two differ from tick ${number(differsAt)} on`;
+function differenceText(beside: Beside): string {
+  const { difference } = beside;
+  if (difference === null) return "Side by side";
+  if (difference.tick === null) return "The two are the same, as far as both go";
+  const texts = valueTexts(beside);
+  const more = texts.length - SHOWN;
+  const shown = [...texts.slice(0, SHOWN), more > 0 && `${more} more`].filter(Boolean).join("; ");
+  return `The two differ from ${tickText(difference.tick)} on: ${shown}`;
+}
+
+/** What differs first, such as "console.pad1: LEFT and RIGHT, A". */
+function valueTexts({ difference }: Beside): string[] {
+  const values = Object.entries(difference?.values ?? {});
+  return values.map(([name, both]) => `${name}: ${both.join(" and ")}`);
 }

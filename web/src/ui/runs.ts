@@ -80,7 +80,9 @@ export class RunList {
 
   #row(run: RunFacts, isShown: boolean): HTMLElement {
     const facts = [
-      run.state,
+      run.isRewound ? "rewound" : run.state,
+      run.forkedAt === null ? "" : `a fork from tick ${run.forkedAt}`,
+      run.seed === null ? "" : `seed ${run.seed}`,
       run.started === null ? "" : timeText(run.started),
       run.seconds === null ? "" : durationText(run.seconds),
       run.score === null ? "" : `score ${Math.round(run.score * 100) / 100}`,

@@ -2,6 +2,7 @@
  * over its ticks, marks, and those of a run beside it. */
 
 import { api, type Timeline } from "../api";
+import type { Editor } from "../editor/editor";
 import type { Session } from "../editor/session";
 import { isLive, isTicking, type Run } from "../live/run";
 import {
@@ -43,6 +44,9 @@ export class TimelineBar {
   readonly #marks = h("canvas", { height: HEIGHT, "aria-hidden": "true" });
   readonly #besideMarks = h("canvas", { height: HEIGHT, "aria-hidden": "true", hidden: true });
   readonly #words = h("output", {});
+  readonly #fork = button("Run from here", () => void this.session.fork(), "", "fork");
+  /** What a fork would change, behind the words of its button. */
+  readonly #changes = h("small", {});
   readonly #live = button("Go on live", () => void this.session.goLive(), "", "play");
   readonly #kind = h(
     "select",
@@ -53,11 +57,9 @@ export class TimelineBar {
   constructor(
     private readonly element: HTMLElement,
     private readonly session: Session,
+    editor: Editor,
   ) {
     const step = (by: 1 | -1) => () => void session.step(by);
-    const fork = button("Run from here", () => void session.fork(), "", "fork");
-    fork.title =
-      "Play on from this tick with the workflow as it is on the page, beside this run (Shift B)";
     this.#steps = [
       iconButton("left", "One tick back (,)", step(-1)),
       iconButton("right", "One tick forwards (.)", step(1)),
@@ -70,9 +72,10 @@ export class TimelineBar {
       iconButton("search", "Find a value", () => void this.#search()),
       h("div", { class: "timeline-track" }, this.#marks, this.#slider, this.#besideMarks),
       this.#words,
-      fork,
+      this.#fork,
       this.#live,
     );
+    this.#fork.append(this.#changes);
     this.#live.title = "Return to the run as it is now, and let it go on";
     this.#slider.addEventListener("input", () => void session.seek(Number(this.#slider.value)));
     this.#kind.addEventListener("change", () => void this.#choose());
@@ -80,6 +83,18 @@ export class TimelineBar {
       canvas.addEventListener("click", (event) => this.#click(event, canvas));
     new ResizeObserver(() => this.#paint()).observe(this.#marks);
     session.on((what) => what === "run" && this.#update());
+    editor.on("document", () => this.#showChanges());
+  }
+
+  /** Say what the page has changed: the ticks that are shown were played without it. */
+  #showChanges(): void {
+    const changes: string[] = [];
+    for (const { name, details } of this.session.forkChanges)
+      changes.push([name, ...details].join(" "));
+    const count = changes.length;
+    this.#changes.textContent = count ? ` with ${count} ${count === 1 ? "change" : "changes"}` : "";
+    const words = "Play on from this tick with the workflow as it is on the page, beside this run";
+    this.#fork.title = [`${words} (Shift B)`, ...changes].join("\n");
   }
 
   #update(): void {
@@ -97,6 +112,7 @@ export class TimelineBar {
       return;
     }
     if (this.#run !== run.id && isTicking(run)) void this.#load(run.id);
+    this.#showChanges();
     if (this.#timeline === null) {
       const ticks = isInThePast ? "the last ticks" : `the tape: tick ${number(run.ticks)}`;
       this.#words.textContent = `Reading ${ticks}`;
