@@ -85,8 +85,8 @@ function differenceText(beside: Beside): string {
   return `The two differ from ${tickText(difference.tick)} on: ${shown}`;
 }
 
-/** What differs first, such as "console.pad1: LEFT and RIGHT, A". */
+/** What differs first, such as "console.pad1: LEFT → RIGHT, A". */
 function valueTexts({ difference }: Beside): string[] {
   const values = Object.entries(difference?.values ?? {});
-  return values.map(([name, both]) => `${name}: ${both.join(" and ")}`);
+  return values.map(([name, both]) => `${name}: ${both.join(" → ")}`);
 }
