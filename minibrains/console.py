@@ -132,7 +132,10 @@ def without_opposites(pad: Pad) -> Pad:
     """Return the buttons of a pad without LEFT and RIGHT where both are held,
     and without UP and DOWN likewise.
     """
-    impossible = frozenset[str]().union(*(pair for pair in _OPPOSITE if pair.issubset(pad)))
+    impossible: set[str] = set()
+    for pair in _OPPOSITE:
+        if pair.issubset(pad):
+            impossible |= pair
     return tuple(button for button in pad if button not in impossible)
 
 

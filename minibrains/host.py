@@ -197,7 +197,7 @@ class Host(ABC):
         """Show people how far this node is with work that takes long.
 
         It may be called thousands of times a second: at most 20 of these calls are shown, and the
-        one by which the work is done.
+        final one.
 
         Args:
             done: The amount of work that is done, in any unit.

@@ -190,7 +190,7 @@ def parser() -> argparse.ArgumentParser:
         help="folder for results and episodes (default evaluations)",
     )
     evaluate = commands.add_parser(
-        "evaluate", help="measure the share of episodes won, with interval and baselines",
+        "evaluate", help="measure the win rate, with a confidence interval and baselines",
         parents=[workflow, games, packs, as_json],
     )  # fmt: skip
     evaluate.add_argument(
@@ -214,12 +214,12 @@ def parser() -> argparse.ArgumentParser:
     evaluate.add_argument(
         "--no-worse-than",
         metavar="RESULT",
-        help="exit with status 1 if it wins less than in this earlier result, beyond chance",
+        help="exit with status 1 if it wins significantly less often than in this earlier result",
     )
     evaluate.set_defaults(module="evaluate")
 
     sweep = commands.add_parser(
-        "sweep", help="vary a widget or a brain, and measure the share of episodes won by each",
+        "sweep", help="vary a widget or a brain, and measure the win rate of each",
         parents=[workflow, games, packs, as_json],
     )  # fmt: skip
     sweep.add_argument(
@@ -247,9 +247,9 @@ def parser() -> argparse.ArgumentParser:
         metavar="NODE",
         action="append",
         required=True,
-        help="the policy, which gives out logits; several times for one of several nodes",
+        help="the policy, which outputs logits; repeat it for a policy of several nodes",
     )
-    doctor.add_argument("--data", metavar="NAME", help="your data set that it learned from")
+    doctor.add_argument("--data", metavar="NAME", help="the data set that it was trained on")
     doctor.add_argument(
         "--variable", metavar="NAME", help="count the values of this variable of the game"
     )
@@ -348,7 +348,7 @@ def parser() -> argparse.ArgumentParser:
 
     export = commands.add_parser(
         "export",
-        help="write a workflow with its brains into one file, to be sent to somebody",
+        help="write a workflow with its brains into one file, to share it",
         parents=[workflow, packs, as_json],
     )
     export.add_argument("file", metavar="FILE", help="the file to write (.zip)")
@@ -416,7 +416,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="N",
         type=_seed,
         default=0,
-        help="tick of the episode before which to save, from 0 (default 0)",
+        help="save the state just before this tick of the episode (default 0)",
     )
     save.add_argument("--seed", metavar="S", type=_seed, help="seed of the workflow's run")
     save.add_argument(

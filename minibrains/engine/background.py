@@ -398,14 +398,11 @@ class PendingResult:
 
     def state(self) -> dict[str, Any]:
         """Return the result and the tick of its delivery; the call has finished."""
-        call = self.call
-        found = call and (
-            call.tick,
-            self._expected,
-            call.result,
-            call.error and describe_error(call.error),
-        )
-        return {"job": found, "wanted": self.resubmit}
+        call, job = self.call, None
+        if call is not None:
+            error = None if call.error is None else describe_error(call.error)
+            job = call.tick, self._expected, call.result, error
+        return {"job": job, "wanted": self.resubmit}
 
     def as_replayed(self) -> tuple[int | None, bool]:
         """Return the state of the `ReplayedCall` that a replay has in its place."""

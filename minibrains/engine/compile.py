@@ -55,7 +55,7 @@ class _Compiler:
         self._region_nodes: tuple[str, ...] = ()
         if graph.region is not None:
             self._region_nodes = graph.region.nodes
-        self.observed = self._find_observed()
+        self.read_by_engine = self._find_read_by_engine()
         """Outputs that the engine itself reads on every tick."""
         self.main_steps: dict[str, Step] = {}
         """Node -> the step that takes its inputs; that of a register takes none."""
@@ -100,23 +100,24 @@ class _Compiler:
 
     # -- steps and their order ------------------------------------------------------------------
 
-    def _find_observed(self) -> set[tuple[str, str | None]]:
-        observed: set[tuple[str, str | None]] = set()
+    def _find_read_by_engine(self) -> set[tuple[str, str | None]]:
+        found: set[tuple[str, str | None]] = set()
         for link in self.graph.when_links.values():
-            observed.add((link.node, link.socket))
+            found.add((link.node, link.socket))
         for name, node in self.graph.nodes.items():
             if issubclass(node.cls, Register):
-                observed.add((name, node.cls.terminal))
+                found.add((name, node.cls.terminal))
         region = self.graph.region
         if region is not None and region.reward is not None:
-            observed.add((region.reward.node, region.reward.socket))
-        return observed
+            found.add((region.reward.node, region.reward.socket))
+        return found
 
     def _make_read_steps(self) -> dict[tuple[str, str], Step]:
         steps: dict[tuple[str, str], Step] = {}
         for name, node in self.graph.nodes.items():
             for output in node.cls.schema.outputs.values():
-                is_read = self.out_edges[name, output.name] or (name, output.name) in self.observed
+                ref = name, output.name
+                is_read = self.out_edges[ref] or ref in self.read_by_engine
                 if output.lazy and is_read:
                     absent = output.absent or not always_delivers(node.entry.on_error)
                     steps[name, output.name] = Step(
@@ -180,7 +181,7 @@ class _Compiler:
         late_reads: list[Step] = []
         for output, step in self.read_steps.items():
             targets = {edge.target for edge in self.out_edges[output]}
-            if output in self.observed or not early.isdisjoint(targets):
+            if output in self.read_by_engine or not early.isdisjoint(targets):
                 early_reads.append(step)
             else:
                 late_reads.append(step)
@@ -248,7 +249,7 @@ class _Compiler:
 
     def _is_same_tick(self, flag: SocketRef) -> bool:
         """Return whether a `when` flag is computed on the tick on which it is read."""
-        return self._live(flag) and not self.graph.nodes[flag.node].breaks_cycles
+        return self._exists(flag) and not self.graph.nodes[flag.node].breaks_cycles
 
     def _find_constants(self, ordered: Iterable[Step]) -> None:
         for step in ordered:
@@ -312,7 +313,7 @@ class _Compiler:
             edges: The links from its outputs.
         """
         for output in step.outputs:
-            if (step.node, output.name) in self.observed:
+            if (step.node, output.name) in self.read_by_engine:
                 return True
         for edge in edges:
             if edge.output.absent:
@@ -340,7 +341,7 @@ class _Compiler:
 
         `position`: the id of each step -> its position in the order.
         """
-        if not self._live(flag):
+        if not self._exists(flag):
             return True
         sources = self._flag_sources(flag)
         return all(position[id(source)] < position[id(step)] for source in sources)
@@ -352,7 +353,7 @@ class _Compiler:
         source, _ = self._producer(flag.node, flag.socket)
         return [source]
 
-    def _live(self, link: SocketRef) -> bool:
+    def _exists(self, link: SocketRef) -> bool:
         return link.node in self.graph.nodes
 
     def _insert_clock_gates(self, ordered: Sequence[Step]) -> list[Step]:
@@ -363,6 +364,7 @@ class _Compiler:
         their flag.
         """
         # the clock gates
+        position = {id(step): index for index, step in enumerate(ordered)}
         first: list[Step] = []
         after: dict[int, list[Step]] = defaultdict(list)
         """The id of a step -> the clock gates that read a flag that the step delivers."""
@@ -371,9 +373,9 @@ class _Compiler:
                 if clock in self.clock_gates:
                     continue
                 gate = self.clock_gates[clock] = Step("gate", self.clock_owner[clock], clock=clock)
-                if clock.when is not None and self._live(clock.when):
-                    sources = {id(source) for source in self._flag_sources(clock.when)}
-                    last = [step for step in ordered if id(step) in sources][-1]
+                if clock.when is not None and self._exists(clock.when):
+                    sources = self._flag_sources(clock.when)
+                    last = max(sources, key=lambda source: position[id(source)])
                     after[id(last)].append(gate)
                 else:
                     first.append(gate)
@@ -402,7 +404,7 @@ class _Compiler:
             callable_slot = self._slot(_output_of(self.producers[name], socket), "last")
             read_step.inputs = [InputPlan((Source(callable_slot),), False)]
         for clock, gate in self.clock_gates.items():
-            if clock.when is not None and self._live(clock.when):
+            if clock.when is not None and self._exists(clock.when):
                 _, output = self._producer(clock.when.node, clock.when.socket)
                 flag = self._slot(output, "last_or_none")
                 gate.inputs = [InputPlan((Source(flag),), False)]

@@ -135,8 +135,8 @@ class NodeRuntime:
 
         Raises NodeFailed.
         """
-        silent = self.checked.cls.warm_up is Node.warm_up
-        if silent or not self.is_open:
+        overridden = self.checked.cls.warm_up is not Node.warm_up
+        if not overridden or not self.is_open:
             return
         try:
             with listen(self.savings):
@@ -162,8 +162,8 @@ class NodeRuntime:
 
     def finish_episode(self, results: Mapping[str, Any]) -> None:
         """Tell the node that the episode is over. Raises what the node raises."""
-        silent = self.checked.cls.finish is Node.finish
-        if not silent and self.is_open and not self.is_hanging:
+        overridden = self.checked.cls.finish is not Node.finish
+        if overridden and self.is_open and not self.is_hanging:
             self.endpoint.finish(results)
 
     @property
@@ -179,8 +179,8 @@ class NodeRuntime:
         Args:
             waits: Wait for a process that is being started.
         """
-        silent = self.checked.cls.report is Node.report
-        if silent or not self.is_open or self.is_hanging or self.is_busy:
+        overridden = self.checked.cls.report is not Node.report
+        if not overridden or not self.is_open or self.is_hanging or self.is_busy:
             return {}
         if self.health != "ready" and not waits:
             return {}

@@ -138,4 +138,4 @@ class RegionSteps:
 
 
 def _nothing() -> None:
-    """Do nothing: a node inside of the region, which only its last step answers for."""
+    """Do nothing: an inner node of the region, whose last step answers for it."""

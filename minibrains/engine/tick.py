@@ -33,7 +33,7 @@ NO_STEP: Final = -1
 def begin_tick(engine: Engine) -> Iterator[tuple[int, StepFunction]]:
     """Begin a tick; return the steps that are due, with those that become due on the way.
 
-    Who runs them all has done the phase "emit and step".
+    Running all of them completes the phase "emit and step".
     """
     execution = engine.execution
     execution.values[TICK_SLOT] = engine.tick

@@ -33,7 +33,7 @@ _TRIES = 2
 """Number of times that a job is tried if its worker ends."""
 
 
-class WorkerHandle(Protocol):
+class LaunchedWorker(Protocol):
     """The pool's end of one worker."""
 
     def post(self, data: bytes) -> None:
@@ -52,7 +52,7 @@ class Launcher(Protocol):
     count: int
     """Largest number of workers at a time, from 1."""
 
-    def launch(self, number: int, task: bytes, events: Events) -> WorkerHandle:
+    def launch(self, number: int, task: bytes, events: Events) -> LaunchedWorker:
         """Start the worker `number` on a pickled Task.
 
         Raises MinibrainsError or OSError if that fails.
@@ -106,7 +106,7 @@ class _Batch:
 class _PooledWorker:
     """Everything that the pool knows about a worker."""
 
-    handle: WorkerHandle
+    handle: LaunchedWorker
     lanes: dict[int, int | None] = field(default_factory=lambda: {MAIN_LANE: None})
     """Lane -> number of the job in it; None while the lane is free."""
     state: Literal["working", "ending", "closed"] = "working"

@@ -304,7 +304,7 @@ class Run:
                 yield self.play_episode(index)
 
     def is_done(self, index: int) -> bool:
-        """Return whether the nodes have everything of an episode from an earlier run.
+        """Return whether an earlier run has stored everything of an episode.
 
         `index` counts from 0. Raises what the engine raises.
         """

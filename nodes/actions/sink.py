@@ -198,7 +198,7 @@ class HeldAction(NamedTuple):
 
 
 class PadToAction(Node, category="actions"):
-    """Name the action of a table whose buttons a person, or anything else, holds.
+    """Find the action of a table that holds the buttons which a person, or anything else, holds.
 
     pad:     the buttons held now
     facing:  True: the player faces right; needed by a table that names FORWARD or BACK

@@ -1,4 +1,4 @@
-"""CatalogConsole: what consoles have in common that play games of the catalog, whatever emulates
+"""CatalogConsole: the base class of consoles that play games of the catalog, whatever emulates
 them. On each of them, the same seed gives the same starts, and the same pads give the same hashes.
 """
 
@@ -196,9 +196,10 @@ class CatalogConsole(Console, abstract=True):
         records["tick"] = np.arange(self._frames - len(log), self._frames)[:, None]
         records["player"] = np.arange(self.players)
         records["mask"] = log[:, : self.players]
-        came = log.copy()
-        came[:, self.players + 1 :] -= self._first
-        actions, trajectory = self._actions + records.tobytes(), self._trajectory + came.tobytes()
+        relative = log.copy()
+        relative[:, self.players + 1 :] -= self._first
+        actions = self._actions + records.tobytes()
+        trajectory = self._trajectory + relative.tobytes()
         return hashlib.sha256(actions).digest(), hashlib.sha256(trajectory).digest()
 
     def _results(self, variables: Mapping[str, int], over: bool) -> dict[str, Any]:

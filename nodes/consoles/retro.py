@@ -105,7 +105,7 @@ class RetroEmulator(
         self.emulator.step()
         known = self.data.list_variables()
         types = {name: known[name]["type"] for name in self.data.lookup_all()}
-        self._wide = self.players + 1 + len(types)
+        self._row_width = self.players + 1 + len(types)
 
         # reported to the host
         self._prepare(game, hashes, types, host)
@@ -261,7 +261,7 @@ class RetroEmulator(
 
     def _logged(self) -> np.ndarray:
         packed = struct.pack(f"<{len(self._log)}d", *self._log)
-        return np.frombuffer(packed, "<f8").reshape(-1, self._wide)
+        return np.frombuffer(packed, "<f8").reshape(-1, self._row_width)
 
 
 def load_data(data: Any, game: Game) -> None:

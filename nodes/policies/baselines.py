@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import takewhile
-from operator import itemgetter
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -93,8 +91,11 @@ class ReflexPolicy(
     brain: ReflexBrain
 
     def open(self, host: Host) -> None:
-        table = zip(self.brain.action.tolist(), self.brain.ticks.tolist(), strict=True)
-        self._macros = [list(takewhile(itemgetter(1), zip(*macro, strict=True))) for macro in table]
+        self._macros: list[list[tuple[int, int]]] = []
+        table = np.stack([self.brain.action, self.brain.ticks], axis=2)
+        for macro in table.tolist():
+            ends = [row for row, (_, ticks) in enumerate(macro) if ticks == 0]
+            self._macros.append(macro[: min(ends, default=len(macro))])
 
     def reset(self, episode: Episode) -> None:
         self.macro, self.row, self.remaining = 0, 0, 0

@@ -131,7 +131,7 @@ class ActionHead(Head, category="policies", fallback=only_the_first):
 
 
 class ValueHead(Head, category="policies"):
-    """The head of a policy network that says how well it goes: TrainPPO can learn from it.
+    """The head of a policy network that estimates the return; TrainPPO learns with it.
 
     vector:  float32 [numbers], of a TemporalAttention
     Out:     the expected sum of rewards to come

@@ -136,7 +136,7 @@ class FighterMask(Node, category="vision"):
     """Show where the own fighter and the other one are, by exact colours, on any stage.
 
     frame:    uint8 [h, w, 3], the screen
-    restart:  True: this is the first picture of another match; the start of an episode always is
+    restart:  True: a new match begins with this picture; with an episode, one always does
     masks:    uint8 [h, w, 2], 255 at each pixel of the own fighter, and of the other one. What one
               of them throws is a part of it if the other's look does not have its colours, so in a
               mirror match it may be in neither

@@ -158,7 +158,7 @@ class FrameStackBrain(Brain):
 
     kind = "frame_stack"
     taps: np.ndarray = tensor(
-        "i32[taps]", "how many ticks back each picture is, oldest first: 0 is now"
+        "i32[taps]", "how many pictures back each one is, oldest first: 0 is the latest"
     )
     mean: np.ndarray = tensor("f32[colors]", "per colour")
     std: np.ndarray = tensor("f32[colors]", "per colour")

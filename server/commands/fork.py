@@ -124,11 +124,9 @@ def _describe(result: Mapping[str, Any]) -> str:
     for name, episode in (("recorded", result["recorded"]), ("fork", result["episodes"][0])):
         if episode is not None:
             lines.append(f"{name:<10}{outcome(episode)}")
-    if result["first_difference"] is None:
-        lines.append(f"from tick {result['tick']}; the two are the same, as far as both go")
-    else:
-        lines.append(
-            f"from tick {result['tick']}; they differ from tick {result['first_difference']} on"
-        )
+    difference = "the two are identical up to the end of the shorter one"
+    if result["first_difference"] is not None:
+        difference = f"they differ from tick {result['first_difference']} on"
+    lines.append(f"from tick {result['tick']}; {difference}")
     lines.append(f"run folder {result['run_dir']}")
     return "\n".join(lines)

@@ -27,7 +27,7 @@ def test_both_outcomes_and_the_first_difference_are_printed(
 ) -> None:
     same = minibrains("fork", recorded, "--tick", 100, "--runs", tmp_path / "same")
     assert same.returncode == 0, same.stderr
-    assert "from tick 100; the two are the same, as far as both go" in same.stdout
+    assert "from tick 100; the two are identical up to the end of the shorter one" in same.stdout
 
     other = minibrains(
         "fork", recorded, "--tick", 100, "--set", "random.hold=3", "--json",

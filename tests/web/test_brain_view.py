@@ -46,7 +46,7 @@ def test_the_list_of_files_opens_brains(page: EditorPage) -> None:
     page.press("Control+o")
     page.page.locator('[data-brain="action_table/sf2.safetensors"]').press("Enter")
     dialog = page.page.locator("dialog")
-    expect(dialog).to_contain_text("It states none")
+    expect(dialog).to_contain_text("None: this brain was not derived")
     expect(dialog.locator("tr", has_text="rows").locator(".bars i")).to_have_count(32)
 
 

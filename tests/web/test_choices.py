@@ -50,7 +50,7 @@ def test_states_are_chosen_by_split_with_their_pictures(
     assert page.workflow["nodes"]["console"]["set"]["states"] == ["training/Level4.*"]
     # a pattern that the list does not have
     states.fill("training/Level[2-3].*")
-    expect(inspector.get_by_role("listbox")).to_contain_text("Nothing of this name.")
+    expect(inspector.get_by_role("listbox")).to_contain_text("No matches.")
     states.press("Enter")
     assert page.workflow["nodes"]["console"]["set"]["states"] == ["training/Level[2-3].*"]
     expect(page.page.locator(".fault")).to_be_empty()

@@ -124,7 +124,8 @@ export class Editor {
   }
 
   on(topic: Topic, listener: () => void): void {
-    (this.#listeners.get(topic) ?? this.#listeners.set(topic, new Set()).get(topic)!).add(listener);
+    const listeners = this.#listeners.get(topic) ?? new Set();
+    this.#listeners.set(topic, listeners.add(listener));
   }
 
   #emit(topic: Topic): void {
@@ -187,10 +188,11 @@ export class Editor {
     this.board.show(this.workflow);
     this.setFaults(this.faults);
     this.board.showOpened();
-    const box = from.startsWith(path && `${path}/`) ? from : "";
-    const below = box.slice(path ? path.length + 1 : 0).split("/")[0]!;
-    const shown = path ? `${path}/${below}` : below;
-    if (this.entry(shown)) this.board.select([shown]);
+    const prefix = path && `${path}/`;
+    if (from.startsWith(prefix)) {
+      const below = from.slice(prefix.length).split("/")[0]!; // the box that was left
+      if (this.entry(prefix + below)) this.board.select([prefix + below]);
+    }
     this.#emit("path");
     this.#emit("selection");
   }
@@ -280,7 +282,7 @@ export class Editor {
     const shown = this.subgraph;
     if (!shown || from === to) return null;
     if (to !== null && !/^[A-Za-z_][A-Za-z0-9_]*$/.test(to))
-      return "A name has only letters, digits and _, and begins with none of the digits.";
+      return "A name has only letters, digits and _, and cannot start with a digit.";
     if (to === "when") return "Every box has a “when” already; give it another name.";
     if (to !== null && Object.hasOwn(shown.subgraph[part] ?? {}, to))
       return `The box has ${to} already.`;

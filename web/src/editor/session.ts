@@ -259,7 +259,7 @@ export class Session {
     const { workflow, file } = this.editor.document;
     const isBusy = this.beside?.isFork && this.beside.run.rewinds === null;
     this.closeBeside(); // the new fork takes its worker
-    if (isBusy) showMessage("It begins once the fork before it was played to its end.");
+    if (isBusy) showMessage("It begins when the previous fork has finished.");
     try {
       const { prompt_id, tick } = await api.fork(run.id, run.ticks, workflow, file);
       clearMessages();
@@ -517,7 +517,7 @@ export class Session {
   }
 
   get #whyNotPlay(): string {
-    if (this.isInThePast) return "These ticks are over. Go on live, and then play.";
+    if (this.isInThePast) return "You are viewing the past. Go on live to play.";
     return "A recorded run can only be looked at. Run its workflow to play.";
   }
 

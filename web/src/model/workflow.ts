@@ -117,7 +117,7 @@ export function parseWorkflow(text: string): Workflow {
 }
 
 /** The beginning of the message about a file that is for another program. */
-export const COMFYUI_FILE = "This is a workflow of ComfyUI, whose nodes are others.";
+export const COMFYUI_FILE = "This is a ComfyUI workflow; its node types do not exist here.";
 
 /** Return whether JSON data is what ComfyUI's editor saves, or exports in its API format. */
 function isComfyUi(data: Readonly<Record<string, unknown>>): boolean {

@@ -78,7 +78,7 @@ function besideText({ run, timeline }: Beside): string {
 function differenceText(beside: Beside): string {
   const { difference } = beside;
   if (difference === null) return "Side by side";
-  if (difference.tick === null) return "The two are the same, as far as both go";
+  if (difference.tick === null) return "The two are identical up to the end of the shorter one";
   const texts = valueTexts(beside);
   const more = texts.length - SHOWN;
   const shown = [...texts.slice(0, SHOWN), more > 0 && `${more} more`].filter(Boolean).join("; ");

@@ -88,7 +88,7 @@ function lineage(brain: BrainDescription): HTMLElement {
     h("h3", {}, "Parents"),
     parents.length
       ? h("ul", {}, ...parents)
-      : h("p", { class: "muted" }, "It states none: it was made from nothing else."),
+      : h("p", { class: "muted" }, "None: this brain was not derived from another one."),
   );
 }
 

@@ -69,7 +69,7 @@ export function choiceField(
     list.replaceChildren(...rows.filter((group) => group.childElementCount > 1));
     if (left === 0) list.append(h("p", {}, "Type to find the others."));
     if (options.length === 0)
-      list.append(h("p", {}, isSearching ? "Nothing of this name." : "There is none."));
+      list.append(h("p", {}, isSearching ? "No matches." : "None available."));
     if (isSearching && typed() && options.length) activate(0);
     else
       activate(
