@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from minibrains.run.run import Run
 
 FILE: Final = "run.tape"
-"""The name of the tape in the run folder."""
+"""The name of the first tape in the run folder; the next one is `run-2.tape`, and so on."""
 _CHECK_EVERY, _SNAPSHOT_EVERY = 1.0, 10.0
 """The least number of seconds between two checkpoints, and between two snapshots."""
 _RECENT_TICKS, _RECENT_SECONDS = 300, 1.0
@@ -145,6 +145,40 @@ class Recorder(Hook):
         if self._engine.tick:  # before the first tick there is nothing to compare
             self._look()
 
+    @property
+    def is_recording(self) -> bool:
+        """True while a tape is written."""
+        return self._writer is not None
+
+    def start_recording(self, path: Path) -> None:
+        """Write a tape from now on. It begins with the last ticks, of which there is a snapshot.
+        Call it between two ticks.
+
+        Raises RunError if a tape is written already, if the last ticks are not known, or if the
+        file exists or cannot be written.
+        """
+        if self.is_recording:
+            raise RunError("this run is being recorded already")
+        records = self.recent_records()
+        writer = TapeWriter(path)
+        for record in records:
+            writer.append(record)
+        with self._lock:
+            self._writer, self._to_file = writer, True
+
+    def stop_recording(self) -> None:
+        """End the tape, while the run goes on. Call it between two ticks.
+
+        Raises RunError if none is written, or if it cannot be written.
+        """
+        writer = self._writer
+        if writer is None:
+            raise RunError("this run is not being recorded")
+        self.add("", "check", checkpoint_report(self._engine))
+        with self._lock:
+            self._writer, self._to_file = None, False
+        writer.close()
+
     def recent_records(self) -> list[bytes]:
         """Return a tape of the last ticks, up to the present one. Call it between two ticks.
 
@@ -152,7 +186,7 @@ class Recorder(Hook):
         """
         if self._recent is None or self.snapshot_error is not None:
             why = self.snapshot_error or "this run does not keep them"
-            raise RunError(f"the last ticks cannot be shown again: {why}")
+            raise RunError(f"the last ticks are not kept: {why}")
         engine = self._engine
         return self._recent.records(Event(engine.ticks, "", "check", checkpoint_report(engine)))
 
@@ -290,6 +324,19 @@ class TapePlayer:
             return None
         event = events.popleft()
         return event.kind, event.value
+
+
+def tapes_in(folder: Path) -> list[Path]:
+    """Return the tapes in a run folder, in the order in which they were recorded."""
+    found: list[Path] = []
+    while (path := next_tape(folder, len(found))).is_file():
+        found.append(path)
+    return found
+
+
+def next_tape(folder: Path, count: int) -> Path:
+    """Return the tape of a run folder after the first `count` of them."""
+    return folder / (f"run-{count + 1}.tape" if count else FILE)
 
 
 def read_events(path: Path) -> tuple[list[Event], str]:

@@ -13,7 +13,7 @@ from minibrains.errors import MinibrainsError
 from minibrains.files import write_atomic
 from minibrains.graph.workflow import parse_workflow
 from minibrains.host import file_stem
-from minibrains.tape.recording import FILE as TAPE
+from minibrains.tape.recording import tapes_in
 from server.http.folders import DataFolders, files_below
 from server.http.worker_protocol import SERVER_GONE
 
@@ -73,9 +73,9 @@ class History:
         return prompt_id in self._paths
 
     def tape(self, prompt_id: str) -> Path | None:
-        """Return the tape of a run; None if it was not recorded. Raises KeyError."""
-        tape = self._paths[prompt_id] / TAPE
-        return tape if tape.is_file() else None
+        """Return the last tape of a run; None if it was not recorded. Raises KeyError."""
+        tapes = tapes_in(self._paths[prompt_id])
+        return tapes[-1] if tapes else None
 
     def ids(self) -> list[str]:
         """Return the ids of all runs, oldest first."""

@@ -316,6 +316,14 @@ class RunQueue:
         """
         return await self._ask(run, "clip")
 
+    async def record(self, run: ServerRun, is_on: bool) -> dict[str, Any]:
+        """Begin or end a tape of a run; return `recording`, or `error` and `faults`."""
+        found = await self._ask(run, "record", is_on)
+        if "error" not in found:
+            run.live_state.put("run", {"recorded": True, "recording": is_on})
+            self._notify(run, "changed", {})
+        return found
+
     async def _ask(self, run: ServerRun, command: WorkerCommand, *content: Any) -> dict[str, Any]:
         """Send the worker a command and wait for its answer."""
         if run.over or run.worker is None:
@@ -337,7 +345,8 @@ class RunQueue:
     def _add(self, run: ServerRun) -> None:
         run.state = "queued"
         recorded = bool(run.extra.get("record"))
-        run.live_state.put("run", {"recorded": recorded, "rewinds": run.rewinds})
+        about = {"recorded": recorded, "recording": recorded, "rewinds": run.rewinds}
+        run.live_state.put("run", about)
         self.known[run.prompt_id] = run
         self.queue.append(run)
         self.queue.sort(key=lambda run: (run.number, run.sequence))

@@ -68,6 +68,7 @@ class RunRoutes:
         yield web.post("/runs/{id}/edit", self.edit)
         yield web.post("/runs/{id}/save_state", self.save_state)
         yield web.post("/runs/{id}/clip", self.clip)
+        yield web.post("/runs/{id}/record", self.record)
 
     # -- ComfyUI's ---------------------------------------------------------------------------------
 
@@ -473,6 +474,18 @@ class RunRoutes:
                 409, "not_yet", f"the run is {run.state}; it shows nothing before it ticks"
             )
         found = _answer(await self._runs.keep_clip(run), "no_clip")
+        return web.json_response(found)
+
+    async def record(self, request: web.Request) -> web.Response:
+        """Answer POST /runs/{id}/record: begin or end a tape in the middle of a run."""
+        run, is_on = self._alive(request), (await read_object(request)).get("on")
+        if not isinstance(is_on, bool):
+            message = f"'on' is {is_on!r}; expected true to begin a tape, or false to end it"
+            raise RequestError(400, "bad_request", message)
+        if run.rewinds is not None or run.state in ("queued", "starting"):
+            what = "rewound" if run.rewinds is not None else run.state
+            raise RequestError(409, "not_yet", f"the run is {what}; record one that ticks")
+        found = _answer(await self._runs.record(run, is_on), "not_recorded")
         return web.json_response(found)
 
     def _alive(self, request: web.Request) -> ServerRun:

@@ -28,6 +28,7 @@ from minibrains.run.breakpoints import Breakpoints
 from minibrains.run.film import Film
 from minibrains.run.run import Run
 from minibrains.tape.recent import RecentTape
+from minibrains.tape.recording import next_tape, tapes_in
 from minibrains.tape.tape import Event
 from minibrains.video import append_workflow
 from server.http.request_handler import RequestHandler, failed
@@ -219,13 +220,15 @@ class RunHandler(RequestHandler, Hook):
                 )
 
     def _carry_out(self, command: WorkerCommand, *content: Any) -> dict[str, Any]:
-        """Edit the workflow or its breakpoints, write a save state or a clip, or return the last
-        ticks.
+        """Edit the workflow or its breakpoints, write a save state, a clip or a tape, or return the
+        last ticks.
         """
         if command == "edit":
             return self._change(*content)
         if command == "clip":
             return self._keep_clip()
+        if command == "record":
+            return self._record(*content)
         if command == "breakpoints":
             return self.controller.break_when(*content)
         if command == "recent":
@@ -273,6 +276,19 @@ class RunHandler(RequestHandler, Hook):
         added = run.graph.nodes.keys() - self._played["nodes"].keys()
         nodes = frozenset(header["workflow"]["nodes"].keys() - added)
         return {"records": tuple(records), "nodes": nodes}
+
+    def _record(self, is_on: bool) -> dict[str, Any]:
+        """Begin a tape in the run folder, or end the one that is written."""
+        run = self._run
+        if run is None or run.recorder is None:
+            raise MinibrainsError("the run has not begun yet; record it once it ticks")
+        recorder, folder = run.recorder, self._request.folder.path
+        if is_on:
+            tape = next_tape(folder, len(tapes_in(folder)))
+            self.controller.call(lambda: recorder.start_recording(tape)).result()
+        else:
+            self.controller.call(recorder.stop_recording).result()
+        return {"recording": is_on}
 
     def _keep_clip(self) -> dict[str, Any]:
         """Write what was shown of the game in the last seconds to the run folder."""

@@ -15,15 +15,15 @@ from minibrains.run.spec import RunSpec
 
 WorkerCommand = Literal[
     "play", "stop", "pause", "resume", "step", "watch", "request_picture", "edit", "save_state",
-    "clip", "input", "seek", "timeline", "breakpoints", "speed", "fork", "digests", "find",
-    "happened", "recent", "step_node", "quit",
+    "clip", "record", "input", "seek", "timeline", "breakpoints", "speed", "fork", "digests",
+    "find", "happened", "recent", "step_node", "quit",
 ]  # fmt: skip
 """To a worker. play: a RunRequest; watch: a Watch; request_picture: a node whose next frame may be
-sent; edit: number and workflow; save_state: number, node and name; clip: number; seek: a tick of a
-recorded run; timeline, digests, recent: number; fork, happened: number and tick; find: number,
-node, output and condition; breakpoints: number and Breakpoints; speed: a share of the frame rate;
-step_node: to the next node of a tick; input: a register that is outside and what a page sent to it;
-quit: finish the run and exit."""
+sent; edit: number and workflow; save_state: number, node and name; clip: number; record: number,
+and True to begin a tape; seek: a tick of a recorded run; timeline, digests, recent: number; fork,
+happened: number and tick; find: number, node, output and condition; breakpoints: number and
+Breakpoints; speed: a share of the frame rate; step_node: to the next node of a tick; input: a
+register that is outside and what a page sent to it; quit: finish the run and exit."""
 Tape = Path | tuple[bytes, ...]
 """The file of a tape, or its records."""
 WorkerEvent = Literal["ready", "seen", "frame", "message", "answer", "closing", "over"]

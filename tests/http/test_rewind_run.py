@@ -71,6 +71,40 @@ def test_any_tick_is_shown_as_it_was(server: Server) -> None:
     server.talk(talk, 60)
 
 
+def test_a_run_is_recorded_from_its_middle(server: Server) -> None:
+    async def talk(client: Talk) -> None:
+        async with client.page() as page:
+            going = await client.run(film())
+            await page.until("run", lambda data: (data.get("tick") or 0) > 40)
+            address = f"/runs/{going}"
+            assert await client.post(f"{address}/record", {"on": True}) == {"recording": True}
+            refused = await client.post(f"{address}/record", {"on": True}, 400)
+            assert refused["error"]["message"] == "this run is being recorded already"
+            await client.post(f"{address}/record", {"on": "yes"}, 400)
+            now = await client.get(address)
+            assert (now["recorded"], now["recording"]) == (True, True)
+
+            # the tape ends, and the run goes on
+            await page.until("run", lambda data: (data.get("tick") or 0) > now["ticks"] + 20)
+            assert await client.post(f"{address}/record", {"on": False}) == {"recording": False}
+            ended = (await client.get(address))["ticks"]
+            await page.until("run", lambda data: (data.get("tick") or 0) > ended + 10)
+            await client.post(f"{address}/stop")
+            await client.outcome(page, going)
+
+            # it is a tape like any other
+            assert (await client.get(f"/history/{going}"))[going]["recorded"]
+            opened = (await client.post(f"{address}/rewind"))["prompt_id"]
+            await page.until("run", begun(opened))
+            timeline = await client.get(f"/runs/{opened}/timeline")
+            assert timeline["difference"] is None
+            assert timeline["first"] < now["ticks"] < timeline["last"] <= ended
+            await client.post(f"/runs/{opened}/stop")
+            await client.outcome(page, opened)
+
+    server.talk(talk, 60)
+
+
 def test_the_last_ticks_of_a_run_are_shown_while_it_waits(server: Server) -> None:
     async def talk(client: Talk) -> None:
         async with client.page() as page:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from minibrains.graph.workflow import parse_workflow
 from minibrains.run.rewind import Rewind
 from minibrains.tape import recent, recording
 from minibrains.tape.recent import RecentTape
-from minibrains.tape.recording import FILE, decode_events, read_events
+from minibrains.tape.recording import FILE, decode_events, next_tape, read_events, tapes_in
 from minibrains.tape.tape import Event
 from tests.support.output_values import Watches, output_values
 from tests.support.paths import DATA
@@ -137,6 +138,49 @@ def test_every_one_of_the_last_ticks_is_shown_as_it_was() -> None:
                 assert edits == []
 
 
+class Records(Keeps):
+    """Begins tapes in the middle of a run, and ends them."""
+
+    def __init__(self, *switched_at: int) -> None:
+        super().__init__(*switched_at[::2])
+        self._switched_at = switched_at
+
+    def between_ticks(self, run: mb.Run) -> mb.Budget:
+        budget = super().between_ticks(run)  # waits until there is a snapshot to begin with
+        recorder, tick = run.recorder, run.engine.ticks
+        assert recorder is not None
+        if tick not in self._switched_at:
+            return budget
+        if not recorder.is_recording:
+            recorder.start_recording(next_tape(run.dir, len(tapes_in(run.dir))))
+            with pytest.raises(RunError, match="is being recorded already"):
+                recorder.start_recording(run.dir / "another.tape")
+            return budget
+        recorder.stop_recording()
+        with pytest.raises(RunError, match="is not being recorded"):
+            recorder.stop_recording()
+        return budget
+
+
+def test_a_tape_begins_and_ends_in_the_middle_of_a_run(tmp_path: Path) -> None:
+    # within a game; over the end of a game
+    records = Records(200, 230, 240, 400)
+    run = play(replace(SPEC, runs=tmp_path), records)
+    assert run.engine.ticks == TICKS
+
+    first, second = tapes_in(run.dir)
+    assert [tape.name for tape in (first, second)] == ["run.tape", "run-2.tape"]
+    for tape, begun, ended in ((first, 200, 230), (second, 240, 400)):
+        events, sentence = read_events(tape)
+        assert sentence == ""
+        with Rewind(events, run.registry) as rewind:
+            scan(rewind)
+            assert rewind.first < begun
+            assert rewind.last == ended
+            for tick in range(rewind.first, ended, 7):
+                assert_shown_as_seen(rewind, tick, records)
+
+
 def test_a_fork_of_the_last_ticks_goes_on_as_the_run_did(tmp_path: Path) -> None:
     keeps = Keeps(450)
     run = play(SPEC, keeps)
@@ -203,6 +247,6 @@ def test_what_cannot_be_on_a_tape_ends_no_run_that_is_not_recorded() -> None:
     with mb.Run(mb.RunSpec("airstriker_random", episodes=1, ticks=20), [recorder]) as run:
         for _ in run:
             recorder.add("random", "result", object())
-            with pytest.raises(RunError, match="cannot be shown again: the value of random"):
+            with pytest.raises(RunError, match="are not kept: the value of random"):
                 recorder.recent_records()
     assert run.state == "done"

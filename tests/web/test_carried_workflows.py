@@ -67,7 +67,7 @@ def test_a_film_that_was_recorded_opens_its_workflow(page: EditorPage, data: Pat
     played = page.workflow
     page.press("Shift+R")
     page.until("session.run?.tick > 10")
-    page.press("Shift+R")
+    page.page.get_by_role("button", name="Stop").click()
     page.until("session.run.state === 'stopped' && session.run.result")
     film = max((data / "runs").glob("*/clip.mp4"), key=lambda path: path.stat().st_mtime)
     assert opened_from(page, "clip.mp4", film.read_bytes())["nodes"] == played["nodes"]

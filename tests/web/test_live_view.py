@@ -158,7 +158,10 @@ def test_a_run_is_recorded_and_filmed_with_the_keyboard_alone(
     page.page.reload()  # it is known to be recorded after a reload, too
     page.ready()
     expect(record).to_have_attribute("aria-pressed", "true")
-    page.press("Shift+R")
+    page.press("Shift+R")  # the tape ends, and the run goes on
+    expect(record).to_have_attribute("aria-pressed", "false")
+    assert page.ask("session.run.state") == "running"
+    page.page.get_by_role("button", name="Stop").click()
     page.until("session.run.state === 'stopped' && session.run.result")
     (clip,) = (data / "runs").glob("*/clip.mp4")
     replayed = subprocess.run(
@@ -171,8 +174,18 @@ def test_a_run_is_recorded_and_filmed_with_the_keyboard_alone(
     )
     assert json.loads(replayed.stdout)["equal"]
     assert clip.stat().st_size > 1000
-    # a run that is not recorded cannot be recorded from its middle
+    # from the middle of a run
     page.run()
-    page.until("session.run.tick > 0")
-    expect(record).to_be_hidden()
+    page.until("session.run?.state === 'running' && session.run.tick > 60")
+    expect(record).to_have_attribute("aria-pressed", "false")
+    page.press("Shift+R")
+    expect(record).to_have_attribute("aria-pressed", "true")
+    seen = page.ask("session.run.ticks")
+    page.until(f"session.run.ticks > {seen} + 60")
+    page.press("Shift+R")
+    expect(page.message).to_contain_text("The tape is kept, and the game goes on.")
+    page.page.get_by_role("button", name="Stop").click()
+    page.until("session.run.state === 'stopped'")
+    page.page.get_by_role("button", name="Rewind").click()
+    page.until(f"session.timeline?.last > {seen} && session.timeline.difference === null")
     page.page.get_by_role("button", name="Stop").click()

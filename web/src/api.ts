@@ -311,6 +311,8 @@ export const api = {
     const response = await post(`/runs/${encodeURIComponent(id)}/find`, { output, condition });
     return ((await response.json()) as { marks: readonly Mark[] }).marks;
   },
+  /** Begin or end a tape in the middle of a run. */
+  record: (id: string, on: boolean) => post(`/runs/${encodeURIComponent(id)}/record`, { on }),
   control: (id: string, what: Control) => post(`/runs/${encodeURIComponent(id)}/${what}`, {}),
   edit: (id: string, workflow: Workflow) =>
     post(`/runs/${encodeURIComponent(id)}/edit`, { workflow }),

@@ -404,15 +404,28 @@ export class Session {
     showMessage("The run that was shown here is no longer there.");
   }
 
-  /** Start a run that is recorded, or stop the one that is. */
+  /** Start a run that is recorded; of a run that goes on, begin or end a tape. */
   async toggleRecording(): Promise<void> {
-    if (isLive(this.run)) await this.control("stop");
-    else await this.start(true);
+    const { run } = this;
+    if (!isLive(run)) {
+      await this.start(true);
+      return;
+    }
+    try {
+      await api.record(run.id, !run.recording);
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      showMessage(error.message, "error");
+      return;
+    }
+    if (run.recording) showMessage("The tape is kept, and the game goes on. Rewind shows it.");
+    this.#emit("lists");
   }
 
-  /** Recording can begin only with a run, and needs a console to film. */
+  /** A run that is filmed needs a console. */
   get canToggleRecording(): boolean {
-    return isLive(this.run) ? this.run.recorded : this.editor.hasConsole;
+    if (isLive(this.run)) return isTicking(this.run) && this.run.rewinds === null;
+    return this.editor.hasConsole;
   }
 
   /** Keep what was just shown of the game as a clip. */

@@ -31,6 +31,8 @@ export interface Run {
   readonly state: RunState;
   /** It writes a tape. */
   readonly recorded: boolean;
+  /** A tape is being written. */
+  readonly recording: boolean;
   /** The finished run whose tape it plays; null: it is played for the first time. */
   readonly rewinds: string | null;
   readonly episode: number | null;
@@ -90,6 +92,7 @@ export function newRun(id: string): Run {
     id,
     state: "queued",
     recorded: false,
+    recording: false,
     rewinds: null,
     episode: null,
     episodes: null,
@@ -131,6 +134,7 @@ export function applyEvent(run: Run, type: string, data: JsonObject): Run {
       ...run,
       state: typeof data.state === "string" && isRunState(data.state) ? data.state : run.state,
       recorded: typeof data.recorded === "boolean" ? data.recorded : run.recorded,
+      recording: typeof data.recording === "boolean" ? data.recording : run.recording,
       rewinds: textOr(data.rewinds, run.rewinds),
       episode: numberOr(data.episode, run.episode),
       episodes: numberOr(data.episodes, run.episodes),

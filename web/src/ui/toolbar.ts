@@ -169,13 +169,11 @@ export function toolbar(
     start.hidden = live;
     pause.hidden = !isTicking(run);
     stop.hidden = !live;
-    record.hidden = live && !run.recorded;
+    record.hidden = live && run.rewinds !== null;
     record.disabled = !session.connected || !session.canToggleRecording;
-    record.setAttribute("aria-pressed", String(live));
+    record.setAttribute("aria-pressed", String(live && run.recording));
     rewind.hidden = live || !hasTape;
-    record.title = live
-      ? "Being recorded; stop the run and keep its tape and clip (Shift R)"
-      : "Run, and keep a tape and a clip of it (Shift R); it needs a console";
+    record.title = recordTitle(run);
     speed.hidden = !session.canSlowDown;
     speed.value = String(run?.speed ?? 1);
     clip.hidden = !session.canKeepClip;
@@ -261,4 +259,10 @@ function logo(): SVGSVGElement {
   ] as const)
     draw("circle", { cx, cy, r: "2.5" });
   return mark;
+}
+
+function recordTitle(run: Run | null): string {
+  if (!isLive(run)) return "Run, and keep a tape and a clip of it (Shift R); it needs a console";
+  if (run.recording) return "Being recorded; end the tape, while the game goes on (Shift R)";
+  return "Keep a tape from a few seconds ago on (Shift R)";
 }
