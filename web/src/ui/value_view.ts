@@ -3,13 +3,17 @@
 import { isObject, type Json, type JsonObject } from "../model/json";
 import { h } from "./dom";
 
-/** Return an element that shows a value. `label` is the label of its type, such as "text" or "logits". */
-export function valueView(value: Json, label: string): HTMLElement {
+/** Most probabilities that fit into a small view. */
+const FEW = 8;
+
+/** Return an element that shows a value. `label` is the label of its type, such as "text" or "logits". In a small view, many
+ * probabilities begin with the greatest. */
+export function valueView(value: Json, label: string, isSmall = false): HTMLElement {
   if (typeof value === "string") return textView(value);
   if (!isObject(value)) return h("span", { class: "value-plain" }, String(value));
   if (Array.isArray(value.entries)) {
     const shares = label === "probabilities" ? sharesOf(value.entries) : null;
-    return shares ? sharesView(shares) : entriesView(value, value.entries);
+    return shares ? sharesView(shares, isSmall) : entriesView(value, value.entries);
   }
   if (Array.isArray(value.items)) {
     if (label === "pad") return padView(value.items.map(String));
@@ -19,7 +23,7 @@ export function valueView(value: Json, label: string): HTMLElement {
   const type = h("small", {}, String(value.type ?? ""));
   if (numbers.length === 0) return type;
   if (label === "logits" && numbers.every(isNumber))
-    return h("div", { class: "stack" }, type, sharesView(softmax(numbers)));
+    return h("div", { class: "stack" }, type, sharesView(softmax(numbers), isSmall));
   return h(
     "div",
     { class: "stack" },
@@ -89,9 +93,11 @@ function softmax(logits: readonly number[]): readonly Share[] {
   }));
 }
 
-function sharesView(shares: readonly Share[]): HTMLElement {
+function sharesView(shares: readonly Share[], isSmall: boolean): HTMLElement {
   const most = Math.max(...shares.map(({ share }) => share));
-  const rows = shares.map(({ name, share, detail }) =>
+  const shown = [...shares];
+  if (isSmall && shares.length > FEW) shown.sort((one, other) => other.share - one.share);
+  const rows = shown.map(({ name, share, detail }) =>
     h(
       "li",
       { class: share === most ? "best" : "", title: detail },
