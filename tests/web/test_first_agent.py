@@ -25,6 +25,7 @@ def follow(page: EditorPage, output: str, type_: str, x: float, y: float) -> str
     before = set(page.workflow["nodes"])
     page.drag(page.socket(output, "out"), page.at(x, y))
     page.choose(type_)
+    new: str
     (new,) = set(page.workflow["nodes"]) - before
     return new
 
