@@ -281,22 +281,16 @@ class Rewind:
                 is not on the tape.
         """
         self._check_fork()
+        while (asked_at := self._asked_without_answer()) is not None:
+            self.go_to(asked_at)
+            self._check_fork()
+
         calls: dict[str, Mapping[str, Any]] = {}
         engine = self.run.engine
-        for name, runtime in engine.runtimes.items():
-            asked, resubmit = runtime.replayed_call.state()
-            if asked is None:
-                continue
+        begun = self.tick - engine.tick
+        for name, asked, resubmit in self._thinking():
             answer = self._next_result(name)
-            begun = self.tick - engine.tick
-            if answer is None:
-                if begun + asked < self.first:
-                    raise RunError(
-                        f"this run cannot be forked here: {name} was asked before tick {self.first}"
-                        ", with which the timeline begins, and has not answered"
-                    )
-                self.go_to(begun + asked)
-                return self.fork_point()
+            assert answer is not None  # there is one, or this would be an earlier tick
             result, error = answer.value, None
             if answer.kind == "failed":
                 result, error = None, answer.value
@@ -312,6 +306,33 @@ class Rewind:
             self._dump(),
             calls,
         )
+
+    def _thinking(self) -> Iterator[tuple[str, int, bool]]:
+        """Yield each node that is thinking now, the tick of the episode on which it was asked, and
+        whether it is to be asked again.
+        """
+        for name, runtime in self.run.engine.runtimes.items():
+            asked, resubmit = runtime.replayed_call.state()
+            if asked is not None:
+                yield name, asked, resubmit
+
+    def _asked_without_answer(self) -> int | None:
+        """Return the tick on which a node was asked whose answer is not on the tape; None if there
+        is none.
+
+        Raises RunError if that is before the first tick.
+        """
+        begun = self.tick - self.run.engine.tick
+        for name, asked, _ in self._thinking():
+            if self._next_result(name) is not None:
+                continue
+            if begun + asked < self.first:
+                raise RunError(
+                    f"this run cannot be forked here: {name} was asked before tick {self.first}"
+                    ", with which the timeline begins, and has not answered"
+                )
+            return begun + asked
+        return None
 
     def _check_fork(self) -> None:
         for name, runtime in self.run.engine.runtimes.items():
