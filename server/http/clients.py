@@ -431,7 +431,8 @@ class Clients:
                 await client.wake.wait()
                 client.wake.clear()
                 now = loop.time()
-                if now >= client.due:
+                # of a run that stands still, a page waits for each change
+                if now >= client.due or self._is_paused(client):
                     every = _EVERY_STOCK if client.is_stock else _EVERY
                     client.due, later = now + every, None
                     # made at once: a page may change what it watches
@@ -443,6 +444,10 @@ class Clients:
                 await self._send_pictures(client)
         except ConnectionError:
             client.cut_off()
+
+    def _is_paused(self, client: Client) -> bool:
+        run = self._run(client.prompt_id)
+        return run is not None and run.live_state.parts["run"].get("state") == "paused"
 
     async def _send_pictures(self, client: Client) -> None:
         run = self._run(client.prompt_id)
