@@ -127,7 +127,7 @@ def test_the_script_of_the_page_makes_conversations_of_it(
         text = processor.apply_chat_template(row["messages"], tokenize=False)
         assert text == (
             "<|im_start|>user\n<|vision_start|><|image_pad|><|vision_end|>You are on the left. "
-            f"Which action?<|im_end|>\n<|im_start|>assistant\n{ACTIONS[number]}<|im_end|>\n"
+            f"Which action?<|im_end|>\n<|im_start|>assistant\n{number}<|im_end|>\n"
         )
 
 
