@@ -5,7 +5,9 @@ Nodes that train such models are in `nodes/learning/train_vlm.py`.
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -32,6 +34,8 @@ from minibrains.host import Host
 
 WEIGHTS: Final = "learner.safetensors"
 """The file of a checkpoint with everything that learns, beside those of transformers."""
+_ROOM: Final = 1 << 20
+"""A disk with less free space in bytes is full."""
 BETA: Final = 0.05
 """The beta of the smooth L1 loss of auxiliary variables, in deviations: larger errors count
 linearly and not with their square, so that small ones still matter."""
@@ -285,6 +289,8 @@ class AnswerTrainer(Trainer):  # type: ignore[misc]
         try:
             super()._save_checkpoint(*arguments, **named)
         except (SafetensorError, RuntimeError) as error:
+            if shutil.disk_usage(self.args.output_dir).free < _ROOM:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
             raise OSError(" ".join(str(error).split())) from None
 
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import signal
-import subprocess
-import sys
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -33,10 +29,9 @@ from nodes.learning.replay import PrioritizedReplay
 from nodes.policies.network import PolicyHead, PolicyHeadBrain
 from nodes.vision.fighters import CenterMasks, FighterMask
 from nodes.vision.frames import Crop, FrameStack, FrameStackBrain, Resize
-from tests.support.command import Command
+from tests.support.command import Command, end_a_run
 from tests.support.data_sets import ACTIONS, TABLE
 from tests.support.fights import COLORS, NAME, SMALL, clone, info, match, write_fights
-from tests.support.timeouts import TIMEOUT
 
 ROOT = Path(__file__).parents[2]
 
@@ -475,22 +470,7 @@ def test_a_training_that_was_killed_goes_on(
     killed = _workflow(tmp_path, "killed")
     checkpoint = home / "training/killed/training.safetensors"
 
-    process = subprocess.Popen(
-        [sys.executable, "-m", "server", "run", str(killed)],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        deadline = time.monotonic() + TIMEOUT
-        while not checkpoint.exists():
-            assert time.monotonic() < deadline
-            assert process.poll() is None, "it ended before it could be killed"
-            time.sleep(0.005)
-    finally:
-        process.send_signal(number)
-        process.wait(TIMEOUT)
+    end_a_run(killed, tmp_path, number, checkpoint.exists)
 
     with safetensors.safe_open(checkpoint, "np") as file:
         step = int(file.metadata()["step"])

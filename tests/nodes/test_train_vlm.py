@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -24,6 +25,7 @@ from nodes.language.vlm import VLMStrategist
 from nodes.learning.data_set import DataSet
 from nodes.learning.train_vlm import LoRAPreset, TrainLoRA, TrainVLM, VLMTraining
 from nodes.learning.vlm_samples import BatchReader, VLMSamples
+from tests.support.command import Command, end_a_run
 from tests.support.data_sets import ACTIONS
 from tests.support.fights import info
 from tests.support.tiny_vlm import LEARNING, NAME, PROMPTS, match, save_model, write_pictures
@@ -244,6 +246,38 @@ def test_a_batch_is_read_as_in_play(model: VLMBrain) -> None:
             alone = asked.read(picture, sample.prompt)
             logits = asked.next_logits(asked.model, alone)
             assert torch.allclose(together[row], logits, atol=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("model")
+def test_a_training_of_an_adapter_that_was_killed_goes_on(
+    tmp_path: Path, home: Path, minibrains: Command
+) -> None:
+    write_pictures(4)
+    killed, whole = (_workflow(tmp_path, name) for name in ("killed", "whole"))
+    training = home / "training/killed"
+    # by then the checkpoint before is complete
+    end_a_run(killed, tmp_path, signal.SIGKILL, (training / "step-000010.safetensors").exists)
+    assert not (home / "models").exists(), "it was not finished"
+
+    done = minibrains("run", killed)
+    assert done.returncode == 0, done.stderr
+    assert "the training killed goes on after step " in done.stdout + done.stderr
+    assert minibrains("run", whole).returncode == 0
+    for table in ("training", "validation"):
+        parts, unbroken = _curve(home, "killed", table), _curve(home, "whole", table)
+        assert parts["loss"] == pytest.approx(unbroken["loss"], abs=1e-5)
+
+
+def _workflow(folder: Path, name: str) -> Path:
+    """Write a workflow that trains an adapter of the model."""
+    settings = {**LEARNING, "name": name, "epochs": 20}
+    node = {"type": "TrainLoRA@1", "set": settings, "brain": "tiny.safetensors"}
+    path = folder / f"{name}.json"
+    path.write_text(
+        json.dumps({"minibrains": 1, "run": {"ticks": 10_000}, "nodes": {"train": node}})
+    )
+    return path
 
 
 @pytest.mark.slow

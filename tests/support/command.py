@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 from minibrains.torch_node import restore_threads
 from server.cli import main
+from tests.support.paths import ROOT
 from tests.support.timeouts import TIMEOUT
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -57,6 +59,28 @@ def run_in_new_process(
         text=True,
         timeout=TIMEOUT,
     )
+
+
+def end_a_run(
+    workflow: Path, folder: Path, number: signal.Signals, is_time: Callable[[], bool]
+) -> None:
+    """Run a workflow in a process of its own, and send that a signal as soon as it is time."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "server", "run", str(workflow)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        deadline = time.monotonic() + TIMEOUT
+        while not is_time():
+            assert time.monotonic() < deadline
+            assert process.poll() is None, "it ended before it was time"
+            time.sleep(0.005)
+    finally:
+        process.send_signal(number)
+        process.wait(TIMEOUT)
 
 
 def _status(arguments: list[str]) -> int:
