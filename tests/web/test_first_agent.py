@@ -64,6 +64,7 @@ def test_from_an_empty_canvas_to_another_machine(
     every = page.page.locator("#inspector").get_by_label("every", exact=True)
     every.fill("30")
     every.press("Tab")
+    expect(every).to_be_visible()  # what was opened stays open
     page.deselect()
     sampler = follow(page, f"{head}.logits", "ActionSampler", 700, 60)
 

@@ -6,18 +6,23 @@ import { showMessage } from "../ui/overlay";
 export class Seeking {
   /** The tick of the last request, until it is answered. */
   #sought: number | null = null;
+  #underway: Promise<void> | null = null;
 
   constructor(readonly run: string) {}
 
-  /** Show a tick. A newer request replaces one that waits. */
+  /** Show a tick. A newer request replaces one that waits. It is over when nothing is left to ask for. */
   async to(tick: number): Promise<void> {
-    const isUnderway = this.#sought !== null;
     this.#sought = tick;
-    if (isUnderway) return;
+    this.#underway ??= this.#ask();
+    await this.#underway;
+  }
+
+  async #ask(): Promise<void> {
     for (let asked: number | null = null; asked !== this.#sought; ) {
       asked = this.#sought;
+      if (asked === null) break;
       await api.seek(this.run, asked).catch((error: Error) => showMessage(error.message, "error"));
     }
-    this.#sought = null;
+    this.#sought = this.#underway = null;
   }
 }

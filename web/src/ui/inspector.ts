@@ -39,6 +39,8 @@ export class Inspector {
   /** Show or hide the values of the selected node in full. */
   showValues = (): void => undefined;
   #shown = "";
+  /** The node that is shown; null: none, or several. */
+  #node: string | null = null;
   /** Number of changes of the possible links. */
   #linkingVersion = 0;
 
@@ -93,12 +95,24 @@ export class Inspector {
       ? document.activeElement!.getAttribute("aria-label")
       : null;
     this.#shown = key;
+    const opened = id === this.#node ? this.#openParts() : [];
+    this.#node = id;
     if (id) this.#showNode(id, this.editor.entry(id)!);
     else if (ids.length) this.#showMany(ids);
     else if (this.editor.path) this.#showInside();
     else this.#showWorkflow();
+    for (const part of this.#parts) part.open ||= opened.includes(part.firstChild!.textContent);
     if (focused)
       this.element.querySelector<HTMLElement>(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
+  }
+
+  get #parts(): NodeListOf<HTMLDetailsElement> {
+    return this.element.querySelectorAll("details");
+  }
+
+  /** Return the names of the parts that are open: those of the same node stay so. */
+  #openParts(): readonly (string | null)[] {
+    return [...this.#parts].filter(({ open }) => open).map((part) => part.firstChild!.textContent);
   }
 
   focus(label?: string): void {
