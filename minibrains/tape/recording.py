@@ -150,19 +150,24 @@ class Recorder(Hook):
         """True while a tape is written."""
         return self._writer is not None
 
-    def start_recording(self, path: Path) -> None:
-        """Write a tape from now on. It begins with the last ticks, of which there is a snapshot.
-        Call it between two ticks.
+    def start_recording(self, folder: Path) -> None:
+        """Write another tape into a run folder from now on. It begins with the last ticks, of which
+        there is a snapshot. Call it between two ticks.
 
         Raises RunError if a tape is written already, if the last ticks are not known, or if the
-        file exists or cannot be written.
+        file cannot be written.
         """
         if self.is_recording:
             raise RunError("this run is being recorded already")
         records = self.recent_records()
-        writer = TapeWriter(path)
-        for record in records:
-            writer.append(record)
+        writer = TapeWriter(_tape(folder, len(tapes_in(folder)) + 1))
+        try:
+            for record in records:
+                writer.append(record)
+        except RunError:
+            writer.close()
+            writer.path.unlink()
+            raise
         with self._lock:
             self._writer, self._to_file = writer, True
 
@@ -329,14 +334,16 @@ class TapePlayer:
 def tapes_in(folder: Path) -> list[Path]:
     """Return the tapes in a run folder, in the order in which they were recorded."""
     found: list[Path] = []
-    while (path := next_tape(folder, len(found))).is_file():
-        found.append(path)
+    while (tape := _tape(folder, len(found) + 1)).is_file():
+        found.append(tape)
     return found
 
 
-def next_tape(folder: Path, count: int) -> Path:
-    """Return the tape of a run folder after the first `count` of them."""
-    return folder / (f"run-{count + 1}.tape" if count else FILE)
+def _tape(folder: Path, number: int) -> Path:
+    """Return the path of a tape in a run folder; `number` counts from 1."""
+    if number == 1:
+        return folder / FILE
+    return folder / f"run-{number}.tape"
 
 
 def read_events(path: Path) -> tuple[list[Event], str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+from operator import itemgetter
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -91,11 +93,11 @@ class ReflexPolicy(
     brain: ReflexBrain
 
     def open(self, host: Host) -> None:
-        self._macros: list[list[tuple[int, int]]] = []
+        self._macros: list[list[list[int]]] = []
         table = np.stack([self.brain.action, self.brain.ticks], axis=2)
         for macro in table.tolist():
-            ends = [row for row, (_, ticks) in enumerate(macro) if ticks == 0]
-            self._macros.append(macro[: min(ends, default=len(macro))])
+            rows = takewhile(itemgetter(1), macro)  # a row that is held for no tick ends it
+            self._macros.append(list(rows))
 
     def reset(self, episode: Episode) -> None:
         self.macro, self.row, self.remaining = 0, 0, 0

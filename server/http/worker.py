@@ -28,7 +28,6 @@ from minibrains.run.breakpoints import Breakpoints
 from minibrains.run.film import Film
 from minibrains.run.run import Run
 from minibrains.tape.recent import RecentTape
-from minibrains.tape.recording import next_tape, tapes_in
 from minibrains.tape.tape import Event
 from minibrains.video import append_workflow
 from server.http.request_handler import RequestHandler, failed
@@ -284,8 +283,7 @@ class RunHandler(RequestHandler, Hook):
             raise MinibrainsError("the run has not begun yet; record it once it ticks")
         recorder, folder = run.recorder, self._request.folder.path
         if is_on:
-            tape = next_tape(folder, len(tapes_in(folder)))
-            self.controller.call(lambda: recorder.start_recording(tape)).result()
+            self.controller.call(lambda: recorder.start_recording(folder)).result()
         else:
             self.controller.call(recorder.stop_recording).result()
         return {"recording": is_on}

@@ -31,14 +31,9 @@ def workflow(hold: int = 8) -> Json:
 
 async def opened(client: Talk, page: Page, played: str) -> str:
     """Open a finished run from its tape, and wait until it is read; return the id."""
-    prompt_id = str((await client.post(f"/runs/{played}/rewind"))["prompt_id"])
-    await page.until(
-        "run",
-        lambda data: (
-            data.get("prompt_id") == prompt_id and data.get("state") in ("running", "paused")
-        ),
-    )
-    assert (await client.get(f"/runs/{prompt_id}/timeline"))["difference"] is None
+    prompt_id = await client.rewind(page, played)
+    timeline = await client.get(f"/runs/{prompt_id}/timeline")
+    assert timeline["difference"] is None
     return prompt_id
 
 
@@ -76,8 +71,7 @@ def test_two_forks_of_one_run(server: Server) -> None:
                 beside = await opened(client, page, fork["prompt_id"])
                 about = await client.get(f"/runs/{rewound}/difference?from={beside}")
                 found.append(about)
-                await client.post(f"/runs/{beside}/stop")
-                await client.outcome(page, beside)
+                await client.end(page, beside)
             assert found[0] == {"tick": None, "values": {}}
             assert FORKED_AT < found[1]["tick"] < TICKS
             # both held the same buttons until then
@@ -152,7 +146,6 @@ def test_what_cannot_be_forked_is_refused_in_a_sentence(server: Server) -> None:
             await client.post(f"/runs/{going}/fork", {"tick": 1}, 409)
             await client.get(f"/runs/{rewound}/difference?from={going}", 409)
             await client.get(f"/runs/{rewound}/difference?from=nobody", 404)
-            await client.post(f"/runs/{going}/stop")
-            await client.outcome(page, going)
+            await client.end(page, going)
 
     server.talk(talk, 120)

@@ -22,11 +22,19 @@ def counts(tick: int) -> Callable[[Json], bool]:
     return lambda data: data["values"].get("film.count") == tick
 
 
-def begun(prompt_id: str) -> Callable[[Json], bool]:
-    """Whether a page is told that a recorded run can be shown at any tick."""
-    return lambda data: (
-        data.get("prompt_id") == prompt_id and data.get("state") in ("running", "paused")
-    )
+def beyond(tick: int) -> Callable[[Json], bool]:
+    """Whether a page is told of a later tick."""
+    return lambda data: (data.get("tick") or 0) > tick
+
+
+async def see(client: Talk, page: Page, opened: str, tick: int) -> None:
+    """Go to a tick of a recorded run, and see what the film showed then."""
+    await client.post(f"/runs/{opened}/seek", {"tick": tick})
+    await page.until("values", counts(tick))
+    shown = await page.picture()
+    while shown.about["tick"] != tick:
+        shown = await page.picture()
+    assert np.array_equal(shown.pixels(), picture(tick, 16))
 
 
 async def record(client: Talk, page: Page, **extra: object) -> str:
@@ -40,8 +48,7 @@ def test_any_tick_is_shown_as_it_was(server: Server) -> None:
     async def talk(client: Talk) -> None:
         async with client.page() as page:
             played = await record(client, page)
-            opened = (await client.post(f"/runs/{played}/rewind"))["prompt_id"]
-            await page.until("run", begun(opened))
+            opened = await client.rewind(page, played)
             assert (await client.get(f"/runs/{opened}"))["rewinds"] == played
 
             timeline = await client.get(f"/runs/{opened}/timeline")
@@ -53,11 +60,7 @@ def test_any_tick_is_shown_as_it_was(server: Server) -> None:
 
             await page.watch(opened, "film", values=("adder", "film"))
             for tick in (137, 12, 199):
-                await client.post(f"/runs/{opened}/seek", {"tick": tick})
-                await page.until("values", counts(tick))
-                while (shown := await page.picture()).about["tick"] != tick:
-                    pass
-                assert np.array_equal(shown.pixels(), picture(tick, 16))
+                await see(client, page, opened, tick)
 
             await client.post(f"/runs/{opened}/step")
             await page.until("run", lambda data: data.get("tick") == 200)
@@ -65,8 +68,7 @@ def test_any_tick_is_shown_as_it_was(server: Server) -> None:
             refused = await client.post(f"/runs/{opened}/edit", {"workflow": film()}, 400)
             assert "recorded run cannot be changed" in refused["error"]["message"]
             assert list(await client.get("/history")) == [played], "it leaves no run of its own"
-            await client.post(f"/runs/{opened}/stop")
-            await client.outcome(page, opened)
+            await client.end(page, opened)
 
     server.talk(talk, 60)
 
@@ -75,32 +77,36 @@ def test_a_run_is_recorded_from_its_middle(server: Server) -> None:
     async def talk(client: Talk) -> None:
         async with client.page() as page:
             going = await client.run(film())
-            await page.until("run", lambda data: (data.get("tick") or 0) > 40)
-            address = f"/runs/{going}"
-            assert await client.post(f"{address}/record", {"on": True}) == {"recording": True}
-            refused = await client.post(f"{address}/record", {"on": True}, 400)
+            await page.until("run", beyond(40))
+            address = f"/runs/{going}/record"
+            begun = await client.post(address, {"on": True})
+            assert begun == {"recording": True}
+
+            refused = await client.post(address, {"on": True}, 400)
             assert refused["error"]["message"] == "this run is being recorded already"
-            await client.post(f"{address}/record", {"on": "yes"}, 400)
-            now = await client.get(address)
-            assert (now["recorded"], now["recording"]) == (True, True)
+            await client.post(address, {"on": "yes"}, 400)
+
+            now = await client.get(f"/runs/{going}")
+            assert now["recorded"]
+            assert now["recording"]
 
             # the tape ends, and the run goes on
-            await page.until("run", lambda data: (data.get("tick") or 0) > now["ticks"] + 20)
-            assert await client.post(f"{address}/record", {"on": False}) == {"recording": False}
-            ended = (await client.get(address))["ticks"]
-            await page.until("run", lambda data: (data.get("tick") or 0) > ended + 10)
-            await client.post(f"{address}/stop")
-            await client.outcome(page, going)
+            await page.until("run", beyond(now["ticks"] + 20))
+            ended = await client.post(address, {"on": False})
+            assert ended == {"recording": False}
+            later = await client.get(f"/runs/{going}")
+            await page.until("run", beyond(later["ticks"] + 10))
+            await client.end(page, going)
 
             # it is a tape like any other
-            assert (await client.get(f"/history/{going}"))[going]["recorded"]
-            opened = (await client.post(f"{address}/rewind"))["prompt_id"]
-            await page.until("run", begun(opened))
+            history = await client.get(f"/history/{going}")
+            assert history[going]["recorded"]
+            played = history[going]["result"]["ticks"]
+            opened = await client.rewind(page, going)
             timeline = await client.get(f"/runs/{opened}/timeline")
             assert timeline["difference"] is None
-            assert timeline["first"] < now["ticks"] < timeline["last"] <= ended
-            await client.post(f"/runs/{opened}/stop")
-            await client.outcome(page, opened)
+            assert timeline["first"] < now["ticks"] < timeline["last"] < played
+            await client.end(page, opened)
 
     server.talk(talk, 60)
 
@@ -109,9 +115,8 @@ def test_the_last_ticks_of_a_run_are_shown_while_it_waits(server: Server) -> Non
     async def talk(client: Talk) -> None:
         async with client.page() as page:
             going = await client.run(film())
-            await page.until("run", lambda data: (data.get("tick") or 0) > 40)
-            opened = (await client.post(f"/runs/{going}/rewind"))["prompt_id"]
-            await page.until("run", begun(opened))
+            await page.until("run", beyond(40))
+            opened = await client.rewind(page, going)
             timeline = await client.get(f"/runs/{opened}/timeline")
             assert (timeline["first"], timeline["difference"]) == (0, None)
             last = timeline["last"]
@@ -122,11 +127,7 @@ def test_the_last_ticks_of_a_run_are_shown_while_it_waits(server: Server) -> Non
             # every tick as it was, while the run itself stands still
             await page.watch(opened, "film", values=("adder", "film"))
             for tick in (last - 1, 3, 31):
-                await client.post(f"/runs/{opened}/seek", {"tick": tick})
-                await page.until("values", counts(tick))
-                while (shown := await page.picture()).about["tick"] != tick:
-                    pass
-                assert np.array_equal(shown.pixels(), picture(tick, 16))
+                await see(client, page, opened, tick)
             assert (await client.get(f"/runs/{going}"))["ticks"] == last
 
             # a fork of one of them ends when the run would have
@@ -135,16 +136,13 @@ def test_the_last_ticks_of_a_run_are_shown_while_it_waits(server: Server) -> Non
             asked["settings"] = {"ticks": 60, "clock": "fast"}
             fork = await client.post(f"/runs/{opened}/fork", asked)
             assert fork["tick"] == 31
-            await client.post(f"/runs/{fork['prompt_id']}/stop")
-            await client.outcome(page, fork["prompt_id"])
+            await client.end(page, fork["prompt_id"])
 
             # then it goes on
-            await client.post(f"/runs/{opened}/stop")
-            await client.outcome(page, opened)
+            await client.end(page, opened)
             await client.post(f"/runs/{going}/resume")
-            await page.until("run", lambda data: (data.get("tick") or 0) > last)
-            await client.post(f"/runs/{going}/stop")
-            await client.outcome(page, going)
+            await page.until("run", beyond(last))
+            await client.end(page, going)
 
     server.talk(talk, 60)
 
@@ -161,7 +159,6 @@ def test_what_has_no_tape_is_refused_in_a_sentence(server: Server) -> None:
             going = await client.run(film())
             await page.until("run", lambda data: data.get("state") == "running")
             await client.post(f"/runs/{going}/seek", {"tick": 1}, 409)
-            await client.post(f"/runs/{going}/stop")
-            await client.outcome(page, going)
+            await client.end(page, going)
 
     server.talk(talk, 60)

@@ -16,7 +16,7 @@ from minibrains.graph.workflow import parse_workflow
 from minibrains.run.rewind import Rewind
 from minibrains.tape import recent, recording
 from minibrains.tape.recent import RecentTape
-from minibrains.tape.recording import FILE, decode_events, next_tape, read_events, tapes_in
+from minibrains.tape.recording import FILE, decode_events, read_events, tapes_in
 from minibrains.tape.tape import Event
 from tests.support.output_values import Watches, output_values
 from tests.support.paths import DATA
@@ -152,9 +152,9 @@ class Records(Keeps):
         if tick not in self._switched_at:
             return budget
         if not recorder.is_recording:
-            recorder.start_recording(next_tape(run.dir, len(tapes_in(run.dir))))
+            recorder.start_recording(run.dir)
             with pytest.raises(RunError, match="is being recorded already"):
-                recorder.start_recording(run.dir / "another.tape")
+                recorder.start_recording(run.dir)
             return budget
         recorder.stop_recording()
         with pytest.raises(RunError, match="is not being recorded"):

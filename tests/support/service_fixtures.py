@@ -179,6 +179,22 @@ class Talk:
         """Return the state of a run now."""
         return str((await self.get(f"/runs/{prompt_id}"))["state"])
 
+    async def rewind(self, page: Page, run: str) -> str:
+        """Open the tape of a run, or its last ticks, and wait until it is read; return the id."""
+        opened: str = (await self.post(f"/runs/{run}/rewind"))["prompt_id"]
+
+        def is_read(data: Json) -> bool:
+            is_ticking = data.get("state") in ("running", "paused")
+            return is_ticking and data.get("prompt_id") == opened
+
+        await page.until("run", is_read)
+        return opened
+
+    async def end(self, page: Page, run: str) -> None:
+        """Stop a run, and wait until it is over."""
+        await self.post(f"/runs/{run}/stop")
+        await self.outcome(page, run)
+
     async def outcome(self, page: Page, prompt_id: str) -> Json:
         """Wait for the end of a run; returns its state and summary."""
         return await page.until("result", lambda data: data["prompt_id"] == prompt_id)

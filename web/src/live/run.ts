@@ -29,9 +29,9 @@ export interface StepDone {
 export interface Run {
   readonly id: string;
   readonly state: RunState;
-  /** It writes a tape. */
+  /** It has a tape, or is to have one. */
   readonly recorded: boolean;
-  /** A tape is being written. */
+  /** A tape of it is being written. */
   readonly recording: boolean;
   /** The finished run whose tape it plays; null: it is played for the first time. */
   readonly rewinds: string | null;

@@ -18,11 +18,11 @@ export class Seeking {
   }
 
   async #ask(): Promise<void> {
-    for (let asked: number | null = null; asked !== this.#sought; ) {
-      asked = this.#sought;
-      if (asked === null) break;
-      await api.seek(this.run, asked).catch((error: Error) => showMessage(error.message, "error"));
+    while (this.#sought !== null) {
+      const tick = this.#sought;
+      await api.seek(this.run, tick).catch((error: Error) => showMessage(error.message, "error"));
+      if (this.#sought === tick) this.#sought = null;
     }
-    this.#sought = this.#underway = null;
+    this.#underway = null;
   }
 }
