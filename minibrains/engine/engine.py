@@ -57,7 +57,8 @@ class Engine:
         check_encodings(plan.graph)
         check_collectors(plan.graph, self.nodes)
         self.tick = 0
-        self.ticks = 0
+        """Ticks of this episode."""
+        self.total_ticks = 0
         """Ticks of all episodes."""
         self.stopping = False
         """If set, for example by a signal handler, the run ends after the current tick."""
@@ -323,7 +324,7 @@ class Engine:
                 blocked_seconds = context.blocked_seconds
             record_duration(before - started)
             self.tick = tick + 1
-            self.ticks += 1
+            self.total_ticks += 1
             if ended or self.stopping or edits:
                 break
         if edits:
@@ -349,7 +350,7 @@ class Engine:
             ) from error
         runtime = self.runtimes[execution.owners[index]]
         if after_failed_step(runtime.checked.entry.on_error, error) != "hold":
-            self.ticks += 1
+            self.total_ticks += 1
             raise runtime.failure(self.tick, error) from error
         execution.record_error(index, error)
         if index < execution.size and steps[index].role == "emit":
@@ -363,7 +364,7 @@ class Engine:
 
         A register runs when it emits; clock gates belong to the engine.
         """
-        return collect_stats(self.execution, self.ticks, self.runtimes)
+        return collect_stats(self.execution, self.total_ticks, self.runtimes)
 
     def thinking(self) -> set[str]:
         """Return the ids of the nodes that are thinking now. May be called from any thread."""
@@ -425,7 +426,7 @@ class Engine:
                 replayed_calls[name] = runtime.pending.as_replayed()
         return {
             "tick": self.tick,
-            "ticks": self.ticks,
+            "ticks": self.total_ticks,
             "episode": self.episode,
             "motion": self.execution.state(),  # the name in snapshots
             "nodes": nodes,
@@ -451,7 +452,7 @@ class Engine:
         for name, saved in state.get("replayed_calls", {}).items():  # older snapshots have none
             self.runtimes[name].replayed_call.load_state(saved)
         self.execution.load_state(state["motion"])
-        self.tick, self.ticks = state["tick"], state["ticks"]
+        self.tick, self.total_ticks = state["tick"], state["ticks"]
 
     # -- live edit ---------------------------------------------------------------------------------
 

@@ -61,4 +61,4 @@ def end_tick(engine: Engine) -> None:
         execution.values[slot] = None
     execution.event_slots.clear()
     engine.tick += 1
-    engine.ticks += 1
+    engine.total_ticks += 1

@@ -100,7 +100,7 @@ class LoadShedder(Hook):
         self.engine.context.decimation = decimation
         if self.engine.context.tape is not None:
             self.engine.context.tape.add("", "pace", decimation)
-        self.changes.append({"tick": self.engine.ticks, "thinning": decimation, "why": why})
+        self.changes.append({"tick": self.engine.total_ticks, "thinning": decimation, "why": why})
         share = "all"
         if decimation != 1:
             share = f"one in {decimation}"

@@ -104,7 +104,7 @@ def replay(
                 expected = f"to go on to tick {event.tick}"
                 done.difference = {
                     "from": compared_at,
-                    "to": engine.ticks,
+                    "to": engine.total_ticks,
                     "expected": expected,
                     "found": failure,
                 }
@@ -119,7 +119,7 @@ def replay(
                 apply_recorded_edit(run, player, event.value, header["path"])
             elif event.kind == "pace":
                 engine.context.decimation = event.value
-            done.ticks = engine.ticks - done.first
+            done.ticks = engine.total_ticks - done.first
             yield done
             if done.difference is not None:
                 return
@@ -280,10 +280,10 @@ def come_to(engine: Engine, event: Event) -> str | None:
     Returns why it was not reached, unless the recorded run ended there as well.
     """
     try:
-        while engine.ticks < event.tick:
+        while engine.total_ticks < event.tick:
             if engine.stopping:
                 return "the replay was stopped"
-            if engine.advance(event.tick - engine.ticks) and engine.ticks < event.tick:
+            if engine.advance(event.tick - engine.total_ticks) and engine.total_ticks < event.tick:
                 return "the episode ended"
     except RunError as error:
         if event.kind != "episode" or event.value.get("ended") != "failed":

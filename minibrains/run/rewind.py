@@ -151,7 +151,7 @@ class Rewind:
     @property
     def tick(self) -> int:
         """The tick at which the run is."""
-        return self.run.engine.ticks
+        return self.run.engine.total_ticks
 
     def scan(self) -> Iterator[int]:
         """Play from the first tick to the last one, and yield after each.

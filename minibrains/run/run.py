@@ -434,8 +434,8 @@ class Run:
     def _played(self) -> int:
         """The number of ticks that were played here, without those before a fork."""
         if self._fork is None:
-            return self.engine.ticks
-        return max(0, self.engine.ticks - self._fork.tick)
+            return self.engine.total_ticks
+        return max(0, self.engine.total_ticks - self._fork.tick)
 
     # -- for hooks ---------------------------------------------------------------------------------
 

@@ -80,7 +80,7 @@ class WorkflowWatcher(Hook):
             return
         change = run.edit(compile_graph(graph))
         self._last = recorded
-        run.say(f"changed on tick {run.engine.ticks}: {change}")
+        run.say(f"changed on tick {run.engine.total_ticks}: {change}")
 
     def _file_version(self) -> tuple[int, int] | None:
         try:

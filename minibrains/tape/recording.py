@@ -117,7 +117,7 @@ class Recorder(Hook):
 
         Raises RunError if that fails, for example on a full disk.
         """
-        self._append(Event(self._engine.ticks, node, cast(Kind, kind), value))
+        self._append(Event(self._engine.total_ticks, node, cast(Kind, kind), value))
 
     def take(self, node: str) -> tuple[str, Any] | None:
         """Return the input that came for this node on this tick in the run that this one comes
@@ -193,7 +193,9 @@ class Recorder(Hook):
             why = self.snapshot_error or "this run does not keep them"
             raise RunError(f"the last ticks are not kept: {why}")
         engine = self._engine
-        return self._recent.records(Event(engine.ticks, "", "check", checkpoint_report(engine)))
+        return self._recent.records(
+            Event(engine.total_ticks, "", "check", checkpoint_report(engine))
+        )
 
     def _look(self) -> None:
         now = perf_counter()
@@ -209,7 +211,7 @@ class Recorder(Hook):
         to_file = self._to_file and now - self._last_snapshot >= _SNAPSHOT_EVERY
         in_memory = (
             self._recent is not None
-            and engine.ticks - self._recent_tick >= _RECENT_TICKS
+            and engine.total_ticks - self._recent_tick >= _RECENT_TICKS
             and now - self._last_recent >= max(_RECENT_SECONDS, self._cost / _RECENT_SHARE)
         )
         if not to_file and not in_memory:
@@ -224,9 +226,9 @@ class Recorder(Hook):
             self._last_snapshot = now
         place = None
         if self._recent is not None:
-            self._last_recent, self._recent_tick = now, engine.ticks
-            place = self._recent.begin_snapshot(engine.ticks)
-        self._snapshots.put(_Snapshot(engine.ticks, state, modules(engine), to_file, place))
+            self._last_recent, self._recent_tick = now, engine.total_ticks
+            place = self._recent.begin_snapshot(engine.total_ticks)
+        self._snapshots.put(_Snapshot(engine.total_ticks, state, modules(engine), to_file, place))
 
     def after_close(self, run: Run) -> None:
         """Write the remaining snapshots, and close the tape. Raises RunError."""
@@ -310,14 +312,14 @@ class TapePlayer:
             self._events[event.node].append(event)
         for events in self._events.values():
             latest = None
-            while events and events[0].tick < engine.ticks:
+            while events and events[0].tick < engine.total_ticks:
                 latest = events.popleft()
             if (
                 latest is not None
                 and latest.kind == "input"
-                and not (events and events[0].tick == engine.ticks)
+                and not (events and events[0].tick == engine.total_ticks)
             ):
-                events.appendleft(latest._replace(tick=engine.ticks))
+                events.appendleft(latest._replace(tick=engine.total_ticks))
 
     def add(self, node: str, kind: str, value: Any) -> None:
         """Do nothing: a replay records nothing."""
@@ -325,7 +327,7 @@ class TapePlayer:
     def take(self, node: str) -> tuple[str, Any] | None:
         """Return the value that came for this node on this tick; None if there is none."""
         events = self._events.get(node)
-        if not events or events[0].tick != self._engine.ticks:
+        if not events or events[0].tick != self._engine.total_ticks:
             return None
         event = events.popleft()
         return event.kind, event.value

@@ -89,10 +89,10 @@ class FirstDifference(Hook):
         self._compare(run)
 
     def _compare(self, run: Run) -> None:
-        index = run.engine.ticks - self._first - 1
+        index = run.engine.total_ticks - self._first - 1
         is_known = 0 <= index < len(self._digests)
         if self.tick is None and is_known and digest_of(run.engine) != self._digests[index]:
-            self.tick = run.engine.ticks
+            self.tick = run.engine.total_ticks
 
 
 def _find(rewind: Rewind, tick: int) -> ForkPoint:

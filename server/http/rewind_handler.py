@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from typing import Any
@@ -72,6 +73,9 @@ class RewindHandler(RequestHandler):
             "marks": [mark._asdict() for mark in rewind.marks],
             "courses": rewind.courses,
         }
+        # collecting garbage among all that was imported would delay the tick that a page asks for;
+        # the run unfreezes it when it is closed
+        gc.freeze()
         self._rewind = rewind
         self._read.set()
         controller.pause(True)

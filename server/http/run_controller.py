@@ -306,7 +306,7 @@ class RunController(Hook):
             if self._deadlines is not None:
                 misses, missed = self._deadlines.misses, self._deadlines.missed
             self.stats = StatsSample(
-                now, engine.tick, engine.ticks, misses, missed, engine.node_stats()
+                now, engine.tick, engine.total_ticks, misses, missed, engine.node_stats()
             )
             news = True
         if news:
@@ -320,10 +320,10 @@ class RunController(Hook):
         `peeked`: values that were sampled just now.
         """
         last, ticks = self._shown.get(node, (None, -1))
-        if ticks == engine.ticks:
+        if ticks == engine.total_ticks:
             return False
         picture = _picture(engine, node, peeked)
-        self._shown[node] = picture, engine.ticks
+        self._shown[node] = picture, engine.total_ticks
         if picture is None or picture is last:
             return False
         self.pictures[node] = picture, engine.tick, self._time_shown(engine)
@@ -333,7 +333,7 @@ class RunController(Hook):
         """Return the time of a picture: by the game's own clock, if that is what pages see."""
         if self._deadlines is None or not engine.frame_rate:
             return perf_counter()
-        return engine.ticks / engine.frame_rate
+        return engine.total_ticks / engine.frame_rate
 
 
 def _picture(engine: Engine, node: str, peeked: dict[tuple[str, str], Any]) -> np.ndarray | None:

@@ -46,7 +46,7 @@ class TickSampler:
         for name, runtime in engine.runtimes.items():
             if runtime.background is not None:
                 thought[name] = runtime.is_thinking, runtime.background.seconds
-        self._samples.append(_Sample(execution, engine.ticks, step_seconds, thought))
+        self._samples.append(_Sample(execution, engine.total_ticks, step_seconds, thought))
 
     def spans(self) -> Spans | None:
         """Return what was sampled since the last live edit; None before the second sample."""

@@ -370,7 +370,7 @@ def test_on_the_terminal_tick_the_graph_runs_and_nothing_is_latched() -> None:
         "back": node("Back", {"value": "game.count"}),
     })  # fmt: skip
     assert engine.advance(100)
-    assert engine.tick == engine.ticks == 4
+    assert engine.tick == engine.total_ticks == 4
     assert ticks(calls, "add") == [0, 1, 2, 3]
     assert of(calls, "game", "latch") == [(0, 0), (1, 1), (2, 2)]
     assert of(calls, "back", "latch") == [(0, 0), (1, 1), (2, 2)]
@@ -792,7 +792,7 @@ def test_runs_and_skips_are_the_ticks() -> None:
         engine.reset(index, seed=0)
         engine.advance(100)
     times = engine.node_stats()
-    assert engine.ticks == engine.times.count == 63
+    assert engine.total_ticks == engine.times.count == 63
     assert set(times) == set(entries) - {"muted"}
     for stats in times.values():
         assert stats.runs + stats.skips == 63

@@ -106,3 +106,25 @@ def test_the_collision_map_is_what_the_hero_can_walk_on(world: PlayedWorld) -> N
 def test_the_teacher_finds_the_treasure(world: PlayedWorld) -> None:
     now = world.complete(seed=4, side_quests=False)
     assert (now["won"], now["lost"], now["step"]) == (1, 0, 4)
+
+
+@pytest.mark.soak
+def test_the_teacher_finds_a_thousand_treasures(world: PlayedWorld) -> None:
+    for seed in range(1, 1001):
+        now = world.complete(seed, side_quests=False)
+        assert (now["won"], now["lost"], now["step"]) == (1, 0, 4), f"seed {seed}"
+
+
+@pytest.mark.soak
+def test_random_presses_from_every_state_keep_every_variable_sane(world: PlayedWorld) -> None:
+    for state in world.states:
+        world.load(state)
+        world.play_at_random(20_000, seed=13)
+        world.check_not_stuck()
+
+
+@pytest.mark.soak
+def test_random_play_for_long_keeps_every_variable_sane(world: PlayedWorld) -> None:
+    world.cartridge.begin(seed=3, text_speed=0)
+    world.play_at_random(1_000_000, seed=12)
+    world.check_not_stuck()

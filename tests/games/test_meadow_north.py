@@ -47,6 +47,7 @@ def test_random_play_keeps_every_variable_sane(world: PlayedWorld) -> None:
 def test_random_play_for_long_keeps_every_variable_sane(world: PlayedWorld) -> None:
     world.cartridge.begin(seed=3, text_speed=0)
     assert {WALK, DIALOGUE, MENU} <= world.play_at_random(1_000_000, seed=12)
+    world.check_not_stuck()
 
 
 @pytest.mark.slow

@@ -9,7 +9,8 @@ import pytest
 
 from minibrains import Episode, MinibrainsError
 from minibrains.errors import BrainError
-from nodes.exploring.walking import WalkScript, WalkTo
+from nodes.exploring.walk_script import WalkScript
+from nodes.exploring.walking import WalkTo
 from tests.support.meadow import BATTLE, CUTSCENE, DIALOGUE, MENU, TITLE, variables
 
 WORLD: Mapping[str, Any] = {

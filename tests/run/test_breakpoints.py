@@ -105,7 +105,7 @@ def test_the_tick_that_ends_an_episode_pauses_too(tmp_path: Path) -> None:
                 woken.wait()
                 woken.clear()
             assert controller.engine is not None
-            found.append((controller.hit_breakpoints, controller.engine.ticks))
+            found.append((controller.hit_breakpoints, controller.engine.total_ticks))
             controller.pause(False)
 
     person = threading.Thread(target=resume)

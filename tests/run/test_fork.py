@@ -220,8 +220,8 @@ class Presses(mb.Hook):
         self.pressed = pressed
 
     def between_ticks(self, run: mb.Run) -> mb.Budget:
-        if run.engine.ticks in self.pressed:
-            run.engine.nodes["pad"].receive(self.pressed[run.engine.ticks])
+        if run.engine.total_ticks in self.pressed:
+            run.engine.nodes["pad"].receive(self.pressed[run.engine.total_ticks])
         return mb.Budget(ticks=1)
 
 

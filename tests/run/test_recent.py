@@ -48,7 +48,7 @@ def recent_events(run: mb.Run) -> list[Event]:
     assert run.recorder is not None
     while True:
         events = decode_events(run.recorder.recent_records())
-        if events[0].value.get("first", 0) > run.engine.ticks - 200:
+        if events[0].value.get("first", 0) > run.engine.total_ticks - 200:
             return events
         threading.Event().wait(0.01)
 
@@ -63,7 +63,7 @@ class Keeps(Watches):
         self._editors: list[threading.Thread] = []
 
     def between_ticks(self, run: mb.Run) -> mb.Budget:
-        if run.engine.ticks == EDITED_AT and not self._editors:
+        if run.engine.total_ticks == EDITED_AT and not self._editors:
             plan = compile_graph(run.check(parse_workflow(workflow(hold=3))))
             editor = threading.Thread(target=run.edit, args=(plan,))
             self._editors.append(editor)
@@ -71,8 +71,8 @@ class Keeps(Watches):
             while not run.engine.edits:
                 threading.Event().wait(0.01)
             run.engine.apply_edits()
-        if run.engine.ticks in self._at:
-            self.taken[run.engine.ticks] = recent_events(run)
+        if run.engine.total_ticks in self._at:
+            self.taken[run.engine.total_ticks] = recent_events(run)
         return super().between_ticks(run)
 
 
@@ -147,7 +147,7 @@ class Records(Keeps):
 
     def between_ticks(self, run: mb.Run) -> mb.Budget:
         budget = super().between_ticks(run)  # waits until there is a snapshot to begin with
-        recorder, tick = run.recorder, run.engine.ticks
+        recorder, tick = run.recorder, run.engine.total_ticks
         assert recorder is not None
         if tick not in self._switched_at:
             return budget
@@ -166,7 +166,7 @@ def test_a_tape_begins_and_ends_in_the_middle_of_a_run(tmp_path: Path) -> None:
     # within a game; over the end of a game
     records = Records(200, 230, 240, 400)
     run = play(replace(SPEC, runs=tmp_path), records)
-    assert run.engine.ticks == TICKS
+    assert run.engine.total_ticks == TICKS
 
     first, second = tapes_in(run.dir)
     assert [tape.name for tape in (first, second)] == ["run.tape", "run-2.tape"]

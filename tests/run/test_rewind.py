@@ -33,7 +33,7 @@ class Edits(Watches):
         self.editor: threading.Thread | None = None
 
     def between_ticks(self, run: mb.Run) -> mb.Budget:
-        if run.engine.ticks == EDITED_AT and self.editor is None:
+        if run.engine.total_ticks == EDITED_AT and self.editor is None:
             plan = compile_graph(run.check(parse_workflow(thinking_workflow(noop_max=0, hold=3))))
             self.editor = threading.Thread(target=run.edit, args=(plan,))
             self.editor.start()

@@ -132,7 +132,7 @@ class Written:
         self.events: list[Event] = []
 
     def add(self, node: str, kind: Any, value: Any) -> None:
-        self.events.append(Event(self.engine.ticks, node, kind, value))
+        self.events.append(Event(self.engine.total_ticks, node, kind, value))
 
     def begin(self, engine: Engine) -> None:
         self.engine = engine

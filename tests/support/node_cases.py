@@ -20,6 +20,7 @@ from nodes.control import flow, rules
 from nodes.doctor import policy_doctor
 from nodes.exploring import progress
 from nodes.exploring import walking as exploring
+from nodes.exploring.walk_script import WalkScript
 from nodes.fighting import features, fighters, rounds, simple, strategist
 from nodes.language import lora, merging, pretrained, prompt, remote, reply, vlm
 from nodes.learning import (
@@ -535,9 +536,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         ),
     ),
     "WalkTo": (
-        lambda: exploring.WalkTo(
-            brain=_brain(exploring.WalkScript, "walk_script/meadow.safetensors")
-        ),
+        lambda: exploring.WalkTo(brain=_brain(WalkScript, "walk_script/meadow.safetensors")),
         _ticks(variables=meadow.WALK),
     ),
     "WinReward": (

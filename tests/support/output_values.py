@@ -30,5 +30,5 @@ class Watches(mb.Hook):
         self.seen: dict[int, dict[str, Any]] = {}
 
     def between_ticks(self, run: mb.Run) -> mb.Budget:
-        self.seen[run.engine.ticks] = output_values(run.engine)
+        self.seen[run.engine.total_ticks] = output_values(run.engine)
         return mb.Budget(ticks=1)

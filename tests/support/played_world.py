@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from typing import Any
 
 import numpy as np
@@ -48,6 +50,12 @@ class PlayedWorld:
         _, *side = self.map.settings["quests"].items()
         return {name: len(quest["steps"]) for name, quest in side}
 
+    @property
+    def states(self) -> list[str]:
+        """The names of all save states."""
+        splits = json.loads((self.folder / "splits.json").read_text())
+        return [*splits["training"], *splits["validation"], *splits["held_back"]]
+
     def close(self) -> None:
         """Let another cartridge run in this process."""
         del self.cartridge.emulator, self.cartridge.data
@@ -55,11 +63,22 @@ class PlayedWorld:
     # ---- whole games ----
 
     def complete(self, seed: int, side_quests: bool) -> dict[str, int]:
-        """Let the teacher play from the title; the variables at the end."""
+        """Let the teacher play from the title; return the variables at the end."""
         cartridge = self.cartridge
         cartridge.emulator.set_state(cartridge.title)
         cartridge.step()
         cartridge.set("seed", seed)
+        return self.go_on(side_quests)
+
+    def load(self, state: str) -> None:
+        """Go to a save state."""
+        data = gzip.decompress((self.folder / f"{state}.state").read_bytes())
+        self.cartridge.emulator.set_state(data)
+        self.cartridge.step()
+
+    def go_on(self, side_quests: bool) -> dict[str, int]:
+        """Let the teacher play to the end of the game; return the variables at the end."""
+        cartridge = self.cartridge
         node = WalkTo(brain=cartridge.script, side_quests=side_quests)
         node.reset(Episode(0, 0))
         for _ in range(LONGEST_GAME):
@@ -67,7 +86,7 @@ class PlayedWorld:
             if now["won"] or now["lost"]:
                 return now
             cartridge.step(*node.tick(now))
-        raise AssertionError(f"seed {seed}: the main quest was not completed: {now['step']} steps")
+        raise AssertionError(f"the main quest was not completed: {now['step']} steps")
 
     def play_at_random(self, frames: int, seed: int) -> set[int]:
         """Press at random, and check all variables every second; return the modes that were
@@ -88,6 +107,17 @@ class PlayedWorld:
             self.check_sane(now)
             modes.add(now["mode"])
         return modes
+
+    def check_not_stuck(self) -> None:
+        """Frames go on, and the hero can get away from where he is."""
+        cartridge = self.cartridge
+        frame, place = cartridge.get("frame"), (cartridge.get("x"), cartridge.get("y"))
+        buttons = ("START", "B", "A", "DOWN", "RIGHT", "UP", "LEFT") * 60
+        for button in buttons:
+            cartridge.step(button, frames=9)
+            cartridge.step()
+        assert cartridge.get("frame") == frame + len(buttons) * 10
+        assert (cartridge.get("x"), cartridge.get("y")) != place, "it is stuck"
 
     def check_sane(self, now: dict[str, int]) -> None:
         """Every variable of a game in play has a value that the README names."""

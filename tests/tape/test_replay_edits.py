@@ -78,7 +78,10 @@ def _play(
                 if saved is not None:
                     saved.append(
                         Saved(
-                            number, tick, engine.ticks, pickle.dumps(engine.state(background=False))
+                            number,
+                            tick,
+                            engine.total_ticks,
+                            pickle.dumps(engine.state(background=False)),
                         )
                     )
                     time.sleep(0.0005)

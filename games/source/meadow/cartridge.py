@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from games.source.meadow import FOLDER
-from nodes.exploring.walking import WalkScript
+from nodes.exploring.walk_script import WalkScript
 
 TITLE, WALK, DIALOGUE, MENU, BATTLE, CUTSCENE = range(6)
 BOOT_FRAMES = 30

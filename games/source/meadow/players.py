@@ -20,7 +20,8 @@ from games.source.meadow.cartridge import (
     WALK,
     Cartridge,
 )
-from nodes.exploring.walking import STEPS, Position, WorldState, find_path
+from nodes.exploring.paths import STEPS, find_path
+from nodes.exploring.world_state import Position, WorldState
 
 BUTTONS = ("UP", "DOWN", "LEFT", "RIGHT", "A", "B", "START", "SELECT")
 STEP_FRAMES = 9

@@ -397,7 +397,7 @@ def _scrub(page: Tab, tick: int) -> float:
             context.drawImage(screen, 0, 0);
             let hash = 0;
             const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
-            for (const byte of data) hash = (31 * hash + byte) | 0;
+            for (const pixel of new Uint32Array(data.buffer)) hash = (31 * hash + pixel) | 0;
             return hash;
         };
         const before = shown(), begun = performance.now();

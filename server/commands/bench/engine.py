@@ -106,7 +106,7 @@ def _boxed_ratio(n: int) -> float:
     }
     taken = medians(works, REPEATS)
     runs = [stats.runs for name, stats in boxed.node_stats().items() if name != "live"]
-    if runs != [boxed.ticks] * n:
+    if runs != [boxed.total_ticks] * n:
         raise RunError(f"{len(runs)} nodes ran in boxes, expected {n} on each of the ticks")
     return round(taken["boxed"] / taken["flat"], 3)
 
@@ -174,10 +174,10 @@ def _verify(engine: Engine, n: int, awake: int) -> None:
     counted = engine.node_stats()
     for index in range(n):
         times = counted[f"n{index}"]
-        runs = engine.ticks if index < awake else 1
-        if (times.runs, times.skips) != (runs, engine.ticks - runs):
+        runs = engine.total_ticks if index < awake else 1
+        if (times.runs, times.skips) != (runs, engine.total_ticks - runs):
             raise RunError(
-                f"n{index} ran {times.runs} times in {engine.ticks} ticks, expected {runs}"
+                f"n{index} ran {times.runs} times in {engine.total_ticks} ticks, expected {runs}"
             )
 
 

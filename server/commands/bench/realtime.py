@@ -126,12 +126,12 @@ def _measure(
     clock = RealtimeClock(engine, rate)
     emulated = by_game = episodes = 0
     wall = cpu = drift = 0.0
-    while engine.ticks < ticks:
+    while engine.total_ticks < ticks:
         engine.reset(episodes, 0)
         episodes += 1
         ended = False
         started, used = perf_counter(), process_time()
-        while not ended and engine.ticks < ticks:
+        while not ended and engine.total_ticks < ticks:
             if killer is not None:
                 killer.look()
             count, shown = console.frames, console.emit().variables.get("frame")
@@ -150,7 +150,7 @@ def _measure(
     result = {
         "workflow": str(engine.plan.graph.workflow.path or ""),
         "rate": report["rate"],
-        "ticks": engine.ticks,
+        "ticks": engine.total_ticks,
         "frames": emulated,
         "frames_by_game": by_game or None,
         "on_time": report["on_time"],
@@ -160,7 +160,7 @@ def _measure(
         "late_ms": report["late_ms"],
         "slipped_s": report["slipped_s"],
         "drift_frames": round(drift, 4),
-        "ticks_per_s": round(engine.ticks / wall, 2),
+        "ticks_per_s": round(engine.total_ticks / wall, 2),
         "cpu": round(cpu / wall, 4),
     }
     if killer is not None:

@@ -47,7 +47,7 @@ def run(spec: RunSpec) -> dict[str, Any]:
                     taken[side] += perf_counter() - started
             run.hooks = [recorder, recent]
         written = (Path(folder) / FILE).stat().st_size
-    ticks = run.engine.ticks // len(_SIDES)
+    ticks = run.engine.total_ticks // len(_SIDES)
     return {
         "workflow": str(run.workflow.path or ""),
         "ticks": ticks,

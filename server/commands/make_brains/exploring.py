@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from minibrains.files import bundled_dir
-from nodes.exploring.walking import WalkScript
+from nodes.exploring.walk_script import WalkScript
 from server.commands.make_brains.made_brain import MadeBrain
 
 

@@ -17,7 +17,7 @@ from minibrains.games.catalog import find_game
 from minibrains.games.splits import Splits, refuse_held_back
 from minibrains.testing import opened
 from nodes.consoles.retro import RetroEmulator
-from nodes.exploring.walking import DIALOGUE, WALK
+from nodes.exploring.world_state import DIALOGUE, WALK
 from nodes.vision.tiles import TileCodebook, TileTokenizer
 from server.commands.make_brains.codebook import learn_codebook
 from server.commands.make_brains.made_brain import MadeBrain
