@@ -346,8 +346,9 @@ def as_shown(frames: np.ndarray) -> torch.Tensor:
     """
     import torch
 
-    shown = torch.from_numpy(frames.astype(np.float32) / np.float32(255))
-    return shown.contiguous(memory_format=torch.channels_last)
+    # turned round as bytes, which are a quarter as many
+    shown = torch.from_numpy(frames).contiguous(memory_format=torch.channels_last)
+    return shown.float().div_(255)
 
 
 def one_cycle(done: float) -> float:
