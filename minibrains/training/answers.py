@@ -147,14 +147,14 @@ class AnswerTraining:
     """The folder for checkpoints."""
     epochs: int
     """The number of times that each sample is shown."""
-    batch: int
+    batch_size: int
     """Number of samples that are computed at once."""
-    accumulate: int
+    gradient_accumulation_steps: int
     """Number of such batches in a step."""
-    rate: float
+    learning_rate: float
     """The highest learning rate, which is reached after a tenth of the steps; then it falls as a
     cosine to 0."""
-    decay: float
+    weight_decay: float
     bf16: bool
     seed: int
     device: str
@@ -164,7 +164,9 @@ class AnswerTraining:
 
         The last step of each epoch may be of fewer batches, and its last batch of fewer samples.
         """
-        return self.epochs * ceil(ceil(samples / self.batch) / self.accumulate)
+        return self.epochs * ceil(
+            ceil(samples / self.batch_size) / self.gradient_accumulation_steps
+        )
 
 
 class Interval(TrainerCallback):  # type: ignore[misc]
@@ -233,11 +235,11 @@ class AnswerTrainer(Trainer):  # type: ignore[misc]
         arguments = TrainingArguments(
             output_dir=str(config.folder),
             max_steps=steps,
-            per_device_train_batch_size=config.batch,
-            per_device_eval_batch_size=max(config.batch, 64),
-            gradient_accumulation_steps=config.accumulate,
-            learning_rate=config.rate,
-            weight_decay=config.decay,
+            per_device_train_batch_size=config.batch_size,
+            per_device_eval_batch_size=max(config.batch_size, 64),
+            gradient_accumulation_steps=config.gradient_accumulation_steps,
+            learning_rate=config.learning_rate,
+            weight_decay=config.weight_decay,
             lr_scheduler_type="cosine",
             warmup_steps=steps // 10,
             optim="adamw_torch",

@@ -20,6 +20,20 @@ Tensors = Mapping[str, "torch.Tensor"]
 
 RESUME: Final = "training.safetensors"
 """The name of the checkpoint in the folder of a training."""
+_FORMER: Final[Mapping[str, str]] = {
+    "learning_rate": "rate",
+    "batch_size": "batch",
+    "weight_decay": "decay",
+    "gradient_accumulation_steps": "accumulate",
+    "n_envs": "environments",
+    "n_steps": "steps",
+    "n_epochs": "epochs",
+    "ent_coef": "entropy",
+    "clip_range": "clip",
+    "gamma": "discount",
+    "gae_lambda": "trace",
+}
+"""The names of settings in checkpoints from before version 2 of the trainers."""
 
 
 def check_training_name(name: str) -> None:
@@ -124,9 +138,10 @@ def check_same(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     Raises MinibrainsError if they differ, because it would not be the same training.
     """
     for name, value in now.items():
-        if before.get(name) != value:
+        earlier = before.get(name, before.get(_FORMER.get(name, "")))
+        if earlier != value:
             raise MinibrainsError(
-                f"another training has this name: its {name} is {_short(before.get(name))}, "
+                f"another training has this name: its {name} is {_short(earlier)}, "
                 f"and here it is {_short(value)}; choose another name, or remove its folder"
             )
 

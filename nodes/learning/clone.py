@@ -121,10 +121,10 @@ class Cloning(Imitation, abstract=True):
     )
 
     epochs: int = widget(default=7, min=1, max=10_000, rebuild=True, doc="times all samples")
-    batch: int = widget(
+    batch_size: int = widget(
         default=128, min=1, max=65536, rebuild=True, doc="number of samples in a step"
     )
-    rate: float = widget(
+    learning_rate: float = widget(
         default=2e-3, min=0.0, rebuild=True, doc="the highest learning rate of its one cycle"
     )
     actionable: bool = widget(
@@ -331,9 +331,9 @@ class Cloning(Imitation, abstract=True):
         config = TrainingConfig(
             seed=self.seed,
             epochs=self.epochs,
-            batch=self.batch,
-            rate=self.rate,
-            decay=self.decay,
+            batch_size=self.batch_size,
+            learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay,
             precision=self.precision,
             freeze=self.freeze,
             factors=self.factors,
@@ -528,7 +528,11 @@ class Cloning(Imitation, abstract=True):
         self._host.progress(trainer.step, trainer.steps, text)
 
 
-class ClonePolicy(Cloning):
+class ClonePolicy(
+    Cloning,
+    version=2,
+    renamed_widgets={1: {"rate": "learning_rate", "batch": "batch_size", "decay": "weight_decay"}},
+):
     """Train a network for PolicyHead to act as a teacher would, on the user's data set `data`.
 
     Its brain is that of the FighterMask that the policy will see through; FighterMask, CenterMasks,

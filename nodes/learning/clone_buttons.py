@@ -17,7 +17,11 @@ from nodes.learning.trainer import Trainer
 from nodes.policies.buttons import DIRECTIONS, ButtonCalibration, ButtonHead
 
 
-class CloneButtons(Cloning):
+class CloneButtons(
+    Cloning,
+    version=2,
+    renamed_widgets={1: {"rate": "learning_rate", "batch": "batch_size", "decay": "weight_decay"}},
+):
     """Train a network for ButtonHead to hold the buttons that a teacher holds, on a data set.
 
     It learns as ClonePolicy does, and goes on in the same way. The target of a sample is the

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from minibrains.training.env import WorkflowEnv
     from minibrains.training.module import RegionModule
 
-_FREE: Final = {"title", "license", "decisions", "checkpoint"}
+_FREE: Final = {"title", "license", "total_timesteps", "checkpoint"}
 """Widgets that may be changed when a training goes on."""
 _COLUMNS: Final = ("step", "loss", "agreement")
 """The columns of training.csv, which has a row for each update: the number of decisions, and the
@@ -70,7 +70,23 @@ class Shown(NamedTuple):
         return Shown(inputs, self.labels[begin:end], self.starts[begin:end])
 
 
-class CloneNetwork(Register, category="learning", collects_data=True, terminal="finished"):
+class CloneNetwork(
+    Register,
+    category="learning",
+    collects_data=True,
+    terminal="finished",
+    version=2,
+    renamed_widgets={
+        1: {
+            "decisions": "total_timesteps",
+            "steps": "n_steps",
+            "batch": "batch_size",
+            "epochs": "n_epochs",
+            "rate": "learning_rate",
+            "decay": "weight_decay",
+        }
+    },
+):
     """Let the networks of several nodes imitate a teacher in the workflow where they stand.
 
     decisions:  the number of decisions so far
@@ -114,14 +130,18 @@ class CloneNetwork(Register, category="learning", collects_data=True, terminal="
         rebuild=True,
         doc="brains to begin with, by node, such as policy_head/duel.safetensors",
     )
-    decisions: int = widget(default=100_000, min=1, rebuild=True, doc="the number of decisions")
-    steps: int = widget(default=256, min=2, rebuild=True, doc="decisions in an update")
-    batch: int = widget(
+    total_timesteps: int = widget(
+        default=100_000, min=1, rebuild=True, doc="the number of decisions"
+    )
+    n_steps: int = widget(default=256, min=2, rebuild=True, doc="decisions in an update")
+    batch_size: int = widget(
         default=32, min=2, rebuild=True, doc="decisions in a step of the optimizer, in their order"
     )
-    epochs: int = widget(default=2, min=1, rebuild=True, doc="times that an update uses each")
-    rate: float = widget(default=3e-4, min=0.0, rebuild=True, doc="learning rate")
-    decay: float = widget(default=0.01, min=0.0, rebuild=True, doc="of the weights, by AdamW")
+    n_epochs: int = widget(default=2, min=1, rebuild=True, doc="times that an update uses each")
+    learning_rate: float = widget(default=3e-4, min=0.0, rebuild=True, doc="learning rate")
+    weight_decay: float = widget(
+        default=0.01, min=0.0, rebuild=True, doc="of the weights, by AdamW"
+    )
     seed: int = widget(default=0, min=0, rebuild=True, doc="of the games, and of dropout")
     checkpoint: int = widget(
         default=10, min=1, rebuild=True, doc="number of updates from one checkpoint to the next"
@@ -150,12 +170,12 @@ class CloneNetwork(Register, category="learning", collects_data=True, terminal="
 
     def latch(self) -> None:
         training = self._training or self._open_training()
-        if training.decisions < self.decisions:
-            shown = training.play(self.steps, lambda: self._host.stopping)
+        if training.decisions < self.total_timesteps:
+            shown = training.play(self.n_steps, lambda: self._host.stopping)
             if shown is None:
                 return  # stopped within an update, which counts for nothing
             training.learn(shown)
-        finished = training.decisions >= self.decisions
+        finished = training.decisions >= self.total_timesteps
         if finished or len(training.curves["step"]) % self.checkpoint == 0:
             self._write(training)
         if finished:
@@ -254,11 +274,11 @@ class CloneNetwork(Register, category="learning", collects_data=True, terminal="
 
     def _show(self, training: _Training, finished: bool) -> None:
         curve = training.curves
-        picture = curves.sketch(curve, curve, self.decisions)
+        picture = curves.sketch(curve, curve, self.total_timesteps)
         loss, agreement = curve["loss"][-1], curve["agreement"][-1]
         self.now = Imitating(training.decisions, loss, agreement, picture, finished)
         text = f"loss {loss:.3f}, agreement {agreement:.1%}"
-        self._host.progress(training.decisions, self.decisions, text)
+        self._host.progress(training.decisions, self.total_timesteps, text)
 
 
 class _Training:
@@ -279,7 +299,9 @@ class _Training:
             raise MinibrainsError(
                 f"freeze has all of {', '.join(settings.train)}; expected at least one that learns"
             )
-        self._optimizer = torch.optim.AdamW(learned, lr=settings.rate, weight_decay=settings.decay)
+        self._optimizer = torch.optim.AdamW(
+            learned, lr=settings.learning_rate, weight_decay=settings.weight_decay
+        )
         self.curves: dict[str, list[float]] = {name: [] for name in _COLUMNS}
         self._now: tuple[Any, Any] | None = None
         """The inputs of the network now, and the teacher's action; None before the first game."""
@@ -331,7 +353,7 @@ class _Training:
         before = self._state
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(self._settings.seed + self.decisions)  # of dropout
-            for epoch in range(self._settings.epochs):
+            for epoch in range(self._settings.n_epochs):
                 self._state = before
                 found = self._learn_once(shown)
                 if epoch == 0:
@@ -352,15 +374,15 @@ class _Training:
         from torch.nn.functional import cross_entropy
 
         known: list[tuple[float, float]] = []
-        batch = self._settings.batch
-        for begin in range(0, len(shown.labels), batch):
-            part = shown.part(begin, begin + batch)
+        size = self._settings.batch_size
+        for begin in range(0, len(shown.labels), size):
+            part = shown.part(begin, begin + size)
             logits = self._answer(part)
             loss = cross_entropy(logits, part.labels)
             if not torch.isfinite(loss):
                 raise MinibrainsError(
                     f"the loss after {self.decisions} decisions is no number; train again with "
-                    "another name, and a smaller rate"
+                    "another name, and a smaller learning_rate"
                 )
             agreed = (logits.argmax(1) == part.labels).sum()
             known.append((loss.item() * len(part.labels), agreed.item()))

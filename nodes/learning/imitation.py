@@ -68,7 +68,9 @@ class Imitation(
     data: str = widget(rebuild=True, doc="the name of the data set")
     name: str = widget(rebuild=True, doc="the name of the training and of what it makes")
     game: str = widget(default="", rebuild=True, names="game", doc="of the data set; empty: any")
-    decay: float = widget(default=0.01, min=0.0, rebuild=True, doc="of the weights, by AdamW")
+    weight_decay: float = widget(
+        default=0.01, min=0.0, rebuild=True, doc="of the weights, by AdamW"
+    )
     precision: Literal["f32", "bf16"] = widget(
         default="f32",
         rebuild=True,

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from minibrains.training.module import RegionModule
 
 _FREE: Final = {
-    "title", "license", "processes", "decisions", "checkpoint", "save", "most",
+    "title", "license", "processes", "total_timesteps", "checkpoint", "save", "most",
     "evaluation_episodes", "evaluation_widgets", "stop_after",
 }  # fmt: skip
 """Widgets that may be changed when a training goes on."""
@@ -57,7 +57,27 @@ class PPOLearning(NamedTuple):
     finished: Flag
 
 
-class TrainPPO(Register, category="learning", collects_data=True, terminal="finished"):
+class TrainPPO(
+    Register,
+    category="learning",
+    collects_data=True,
+    terminal="finished",
+    version=2,
+    renamed_widgets={
+        1: {
+            "environments": "n_envs",
+            "decisions": "total_timesteps",
+            "rate": "learning_rate",
+            "steps": "n_steps",
+            "batch": "batch_size",
+            "epochs": "n_epochs",
+            "entropy": "ent_coef",
+            "clip": "clip_range",
+            "discount": "gamma",
+            "trace": "gae_lambda",
+        }
+    },
+):
     """Let a policy get better by playing another workflow, with PPO of Stable-Baselines3.
 
     decisions:  the number of decisions so far
@@ -68,8 +88,8 @@ class TrainPPO(Register, category="learning", collects_data=True, terminal="fini
     finished:   True: the policy is saved; this ends the episode
 
     `workflow` is the environment: nodes of it, `train`, give out logits, and in their place the
-    policy chooses what it tries. Each tick is an update: the policy plays `steps` decisions in each
-    of `environments` games, and learns from them. The critic is a network of the same form with
+    policy chooses what it tries. Each tick is an update: the policy plays `n_steps` decisions in
+    each of `n_envs` games, and learns from them. The critic is a network of the same form with
     weights of its own, or one of the nodes, such as a ValueHead: then the gradients of both go
     through what they share. If one of these nodes is recurrent, as a VectorMemory is, it learns
     with RecurrentPPO of sb3-contrib, and remembers from each decision of an episode to the next.
@@ -118,7 +138,7 @@ class TrainPPO(Register, category="learning", collects_data=True, terminal="fini
         rebuild=True,
         doc="brains to begin with, by node, such as policy_head/duel.safetensors",
     )
-    environments: int = widget(
+    n_envs: int = widget(
         default=8, min=1, max=1024, rebuild=True, doc="the number of games played at a time"
     )
     processes: int = widget(
@@ -129,37 +149,43 @@ class TrainPPO(Register, category="learning", collects_data=True, terminal="fini
         doc="the number of processes that play them; 0: this one does. A process can have only one "
         "emulator",
     )
-    decisions: int = widget(
+    total_timesteps: int = widget(
         default=100_000, min=1, rebuild=True, doc="the number of decisions, of all games together"
     )
 
     preset: Literal["default", "fast", "stable"] = widget(
         default="default",
         rebuild=True,
-        doc="the values of the settings below that are 0, and of entropy if it is -1",
+        doc="the values of the settings below that are 0, and of ent_coef if it is -1",
     )
-    rate: float = widget(
+    learning_rate: float = widget(
         default=0.0,
         min=0.0,
         rebuild=True,
         doc="learning rate, which falls to a twentieth towards the end",
     )
-    steps: int = widget(default=0, min=0, rebuild=True, doc="decisions of each game in an update")
-    batch: int = widget(default=0, min=0, rebuild=True, doc="decisions in a step of the optimizer")
-    epochs: int = widget(default=0, min=0, rebuild=True, doc="times that an update uses each")
-    entropy: float = widget(
+    n_steps: int = widget(default=0, min=0, rebuild=True, doc="decisions of each game in an update")
+    batch_size: int = widget(
+        default=0, min=0, rebuild=True, doc="decisions in a step of the optimizer"
+    )
+    n_epochs: int = widget(default=0, min=0, rebuild=True, doc="times that an update uses each")
+    ent_coef: float = widget(
         default=-1.0,
         min=-1.0,
         rebuild=True,
-        doc="weight of the policy's entropy; falls like `rate`",
+        doc="weight of the policy's entropy; falls like `learning_rate`",
     )
-    clip: float = widget(
+    clip_range: float = widget(
         default=0.0, min=0.0, rebuild=True, doc="how far an update may change a probability"
     )
-    discount: float = widget(
-        default=0.99, min=0.0, max=1.0, rebuild=True, doc="of a reward, for each decision"
+    gamma: float = widget(
+        default=0.99,
+        min=0.0,
+        max=1.0,
+        rebuild=True,
+        doc="the discount of a reward, for each decision",
     )
-    trace: float = widget(
+    gae_lambda: float = widget(
         default=0.95, min=0.0, max=1.0, rebuild=True, doc="lambda of the advantage's estimate"
     )
     kl: float = widget(
@@ -239,9 +265,9 @@ class TrainPPO(Register, category="learning", collects_data=True, terminal="fini
 
     def check(self) -> None:
         check_training_name(self.name)
-        if self.processes > self.environments:
+        if self.processes > self.n_envs:
             raise MinibrainsError(
-                f"processes is {self.processes}, and environments {self.environments}; expected at "
+                f"processes is {self.processes}, and n_envs {self.n_envs}; expected at "
                 "least one game for each process"
             )
         if self.stop_after and not self.evaluation_episodes:
@@ -263,10 +289,10 @@ class TrainPPO(Register, category="learning", collects_data=True, terminal="fini
                 f"freeze has all of {', '.join(self.train)}; expected at least one node that learns"
             )
         preset = self._ppo_settings()
-        if preset.batch < 2 or preset.steps * self.environments < 2:
+        if preset.batch_size < 2 or preset.n_steps * self.n_envs < 2:
             raise MinibrainsError(
-                "an update needs at least two decisions; expected batch, and steps times "
-                "environments, from 2 on"
+                "an update needs at least two decisions; expected batch_size, and n_steps times "
+                "n_envs, from 2 on"
             )
 
     def open(self, host: Host) -> None:
@@ -277,8 +303,8 @@ class TrainPPO(Register, category="learning", collects_data=True, terminal="fini
         self._learner: Learner | None = None
         self._evaluations = Evaluations(None, {})
         self._preset = self._ppo_settings()
-        decisions = self._preset.steps * self.environments
-        self._fitted = FittedSize(Size(min(self._preset.batch, decisions), self.environments), host)
+        decisions = self._preset.n_steps * self.n_envs
+        self._fitted = FittedSize(Size(min(self._preset.batch_size, decisions), self.n_envs), host)
         self._boundary: bytes | None = None
         """The training at the end of the last update, if it is not in a checkpoint."""
 
@@ -286,12 +312,12 @@ class TrainPPO(Register, category="learning", collects_data=True, terminal="fini
         """Return the settings of PPO: its own, and for the others those of the preset."""
         preset = PRESETS[self.preset]
         return Preset(
-            rate=self.rate or preset.rate,
-            steps=self.steps or preset.steps,
-            batch=self.batch or preset.batch,
-            epochs=self.epochs or preset.epochs,
-            entropy=preset.entropy if self.entropy < 0 else self.entropy,
-            clip=self.clip or preset.clip,
+            learning_rate=self.learning_rate or preset.learning_rate,
+            n_steps=self.n_steps or preset.n_steps,
+            batch_size=self.batch_size or preset.batch_size,
+            n_epochs=self.n_epochs or preset.n_epochs,
+            ent_coef=preset.ent_coef if self.ent_coef < 0 else self.ent_coef,
+            clip_range=self.clip_range or preset.clip_range,
         )
 
     def reset(self, episode: Episode) -> None:
@@ -330,7 +356,7 @@ class TrainPPO(Register, category="learning", collects_data=True, terminal="fini
 
     def _is_at_checkpoint(self, learner: Learner) -> bool:
         """Return whether a checkpoint is due after this update."""
-        is_last = learner.decisions >= self.decisions
+        is_last = learner.decisions >= self.total_timesteps
         return is_last or self._figures.updates % self.checkpoint == 0
 
     def _evaluation_is_due(self, learner: Learner) -> bool:
@@ -338,7 +364,7 @@ class TrainPPO(Register, category="learning", collects_data=True, terminal="fini
         return updates > 0 and self._is_at_checkpoint(learner) and self._evaluations.is_due(updates)
 
     def _is_finished(self, learner: Learner) -> bool:
-        if learner.decisions >= self.decisions:
+        if learner.decisions >= self.total_timesteps:
             return True
         return 0 < self.stop_after <= self._evaluations.since_best
 
@@ -410,11 +436,11 @@ class TrainPPO(Register, category="learning", collects_data=True, terminal="fini
         self._fitted.fit_games(self.processes, self.evaluation_episodes)
         while True:
             # last: opening games draws from the random numbers that the model begins with
-            self._games = self._open_games(self._fitted.size.environments, self.widgets)
+            self._games = self._open_games(self._fitted.size.n_envs, self.widgets)
             self._evaluations = self._open_evaluations()
             network = self._make_network()
-            self._fitted.fit_learning(network, self._games, self._preset.steps, self.kl > 0)
-            if self._fitted.size.environments == self._games.num_envs:
+            self._fitted.fit_learning(network, self._games, self._preset.n_steps, self.kl > 0)
+            if self._fitted.size.n_envs == self._games.num_envs:
                 return self._games
             self._close_training()
 
@@ -423,7 +449,7 @@ class TrainPPO(Register, category="learning", collects_data=True, terminal="fini
         if not self.evaluation_episodes:
             return Evaluations(None, {})
         widgets = {**self.widgets, **self.evaluation_widgets}
-        count = min(self._fitted.size.environments, self.evaluation_episodes)
+        count = min(self._fitted.size.n_envs, self.evaluation_episodes)
         games = self._open_games(count, widgets)
         settings = {"seed": self.seed, "episodes": self.evaluation_episodes, "widgets": widgets}
         return Evaluations(games, to_json(settings))
@@ -447,7 +473,7 @@ class TrainPPO(Register, category="learning", collects_data=True, terminal="fini
                 raise
             raise MinibrainsError(
                 "a process can have only one emulator, so each game needs its own process: set "
-                "processes and environments to the same number"
+                "processes and n_envs to the same number"
             ) from None
 
     def _make_network(self) -> RegionModule:
@@ -473,10 +499,10 @@ class TrainPPO(Register, category="learning", collects_data=True, terminal="fini
             games,
             self._make_network,
             self._preset,
-            decisions=self.decisions,
-            batch=self._fitted.size.batch,
-            discount=self.discount,
-            trace=self.trace,
+            total_timesteps=self.total_timesteps,
+            batch_size=self._fitted.size.batch_size,
+            gamma=self.gamma,
+            gae_lambda=self.gae_lambda,
             critic=self.critic,
             kl=self.kl,
             seed=self.seed,
@@ -542,7 +568,7 @@ class TrainPPO(Register, category="learning", collects_data=True, terminal="fini
         over = self._figures.add(local["rewards"], local["dones"], local["infos"], seconds)
         self._folder.log_episodes(over, local["infos"])
         decisions = local["self"].num_timesteps
-        self._host.progress(decisions, self.decisions, self._figures.text())
+        self._host.progress(decisions, self.total_timesteps, self._figures.text())
         return not self._host.stopping
 
     # -- an evaluation -----------------------------------------------------------------------------
@@ -550,12 +576,12 @@ class TrainPPO(Register, category="learning", collects_data=True, terminal="fini
     def _evaluate(self, learner: Learner) -> bool:
         """Evaluate the policy; return False if that was stopped."""
         update, decisions = self._figures.updates, learner.decisions
-        self._host.progress(decisions, self.decisions, "evaluation")
+        self._host.progress(decisions, self.total_timesteps, "evaluation")
         policy = learner.model.policy
         if not self._evaluations.evaluate(policy, update, decisions, lambda: self._host.stopping):
             return False
         self._folder.log_scalars(self._evaluations.at(update), decisions)
-        if decisions < self.decisions and self._is_finished(learner):
+        if decisions < self.total_timesteps and self._is_finished(learner):
             self._host.say(
                 f"stopped after update {update}: {self.stop_after} evaluations were no better than "
                 f"that of {self._evaluations.curves['decisions'][self._evaluations.best]:.0f} "
@@ -634,6 +660,6 @@ class TrainPPO(Register, category="learning", collects_data=True, terminal="fini
             latest.get("reward", ABSENT),
             latest.get("won", ABSENT),
             latest["entropy"],
-            sketch_rewards(self._figures.curves, self.decisions),
+            sketch_rewards(self._figures.curves, self.total_timesteps),
             finished,
         )

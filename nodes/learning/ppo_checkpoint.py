@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minibrains.errors import MinibrainsError
 from nodes.learning import checkpoint
 from nodes.learning.ppo_evaluation import Evaluations
 from nodes.learning.ppo_figures import Figures
@@ -84,12 +83,7 @@ def unpack(
 
     model, games = learner.model, learner.games
     parts, before, rest = _read(data)
-    for name, value in about.items():
-        if before.get(name) != value:
-            raise MinibrainsError(
-                f"the training was begun with {name} {before.get(name)!r}, not {value!r}; "
-                "choose another name, or remove its folder"
-            )
+    checkpoint.check_same(before, about)
 
     model.policy.load_state_dict(parts["policy"])
     checkpoint.load_optimizer(model.policy.optimizer, parts.get("optimizer", {}))

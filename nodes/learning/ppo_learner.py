@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 class Preset(NamedTuple):
     """Settings of PPO that go together."""
 
-    rate: float
-    steps: int
-    batch: int
-    epochs: int
-    entropy: float
-    clip: float
+    learning_rate: float
+    n_steps: int
+    batch_size: int
+    n_epochs: int
+    ent_coef: float
+    clip_range: float
 
 
 PRESETS: Final[Mapping[str, Preset]] = MappingProxyType({
@@ -47,10 +47,10 @@ class Learner:
         make_network: Callable[[], RegionModule],
         preset: Preset,
         *,
-        decisions: int,
-        batch: int,
-        discount: float,
-        trace: float,
+        total_timesteps: int,
+        batch_size: int,
+        gamma: float,
+        gae_lambda: float,
         critic: str,
         kl: float,
         seed: int,
@@ -61,10 +61,10 @@ class Learner:
             games: The games that it plays.
             make_network: Makes the network of its region with the weights to begin with.
             preset: The settings of PPO.
-            decisions: The number of decisions of the whole training.
-            batch: Decisions in a step of the optimizer, in place of the preset's.
-            discount: Gamma.
-            trace: Lambda of the advantage's estimate.
+            total_timesteps: The number of decisions of the whole training.
+            batch_size: Decisions in a step of the optimizer, in place of the preset's.
+            gamma: The discount of a reward, for each decision.
+            gae_lambda: Lambda of the advantage's estimate.
             critic: The output of the region's nodes that is the value; empty: the critic has a
                 network of its own.
             kl: The weight of the divergence from the policy to begin with.
@@ -76,7 +76,7 @@ class Learner:
         from stable_baselines3.common.logger import configure
 
         self.games = games
-        self._preset, self._decisions = preset, decisions
+        self._preset, self._total_timesteps = preset, total_timesteps
         self.model: Any = None
         """The algorithm, with the policy as `policy`."""
         self.is_recurrent = make_network().state_size > 0
@@ -85,24 +85,24 @@ class Learner:
                 f"kl is {kl}, and the policy is recurrent; a recurrent policy is not kept near the "
                 "one that it began with: set kl to 0"
             )
-        decisions_of_update = preset.steps * games.num_envs
-        batch = min(batch, decisions_of_update)
-        if self.is_recurrent and decisions_of_update % batch == 1:
+        decisions_of_update = preset.n_steps * games.num_envs
+        batch_size = min(batch_size, decisions_of_update)
+        if self.is_recurrent and decisions_of_update % batch_size == 1:
             raise MinibrainsError(
                 f"the last batch of an update has one decision of {decisions_of_update}, and with "
-                f"a recurrent policy it needs two; set a batch other than {batch}"
+                f"a recurrent policy it needs two; set a batch_size other than {batch_size}"
             )
         algorithm, policy = _algorithm(self.is_recurrent)
         self.model = algorithm(
             policy,
             games,
-            learning_rate=lambda _: preset.rate * self._left(),
-            n_steps=preset.steps,
-            batch_size=batch,
-            n_epochs=preset.epochs,
-            gamma=discount,
-            gae_lambda=trace,
-            clip_range=preset.clip,
+            learning_rate=lambda _: preset.learning_rate * self._left(),
+            n_steps=preset.n_steps,
+            batch_size=batch_size,
+            n_epochs=preset.n_epochs,
+            gamma=gamma,
+            gae_lambda=gae_lambda,
+            clip_range=preset.clip_range,
             ent_coef=1.0,  # a policy that is not recurrent weighs its bonus itself
             seed=seed,
             device="cpu",
@@ -120,7 +120,7 @@ class Learner:
     def _left(self) -> float:
         """Return what is left of learning rate and entropy: from 1 down to a twentieth."""
         done = 0 if self.model is None else self.decisions
-        return max(0.05, 1.0 - done / self._decisions)
+        return max(0.05, 1.0 - done / self._total_timesteps)
 
     def learn(
         self,
@@ -145,7 +145,7 @@ class Learner:
         """
         model, policy = self.model, self.model.policy
         policy.let_actor_learn(not critic_only)
-        entropy_weight = self._preset.entropy * self._left()
+        entropy_weight = self._preset.ent_coef * self._left()
         if self.is_recurrent:
             model.ent_coef = entropy_weight
         else:
@@ -153,7 +153,7 @@ class Learner:
 
         try:
             model.learn(
-                self._preset.steps * self.games.num_envs,
+                self._preset.n_steps * self.games.num_envs,
                 callback=on_decisions,
                 reset_num_timesteps=False,
                 log_interval=2,  # never: this call is one update
@@ -210,5 +210,5 @@ def _check_finite(update: int, values: list[float]) -> None:
     if not np.isfinite(values).all():
         raise MinibrainsError(
             f"the loss of update {update} is no number; train again with another name, and a "
-            "smaller rate or smaller rewards"
+            "smaller learning_rate or smaller rewards"
         )

@@ -34,8 +34,8 @@ _PER_DECISION: Final = 8 + 6 * 4
 class Size(NamedTuple):
     """The settings that the memory of a training depends on, and that may be lowered."""
 
-    batch: int
-    environments: int
+    batch_size: int
+    n_envs: int
 
     def lowered(self, batch_first: bool = True) -> Size | None:
         """Return the next smaller size: half the batch, then half the environments.
@@ -43,10 +43,10 @@ class Size(NamedTuple):
         Args:
             batch_first: Whether a smaller batch helps.
         """
-        if batch_first and self.batch > SMALLEST_BATCH:
-            return self._replace(batch=max(self.batch // 2, SMALLEST_BATCH))
-        if self.environments > 1:
-            return self._replace(environments=self.environments // 2)
+        if batch_first and self.batch_size > SMALLEST_BATCH:
+            return self._replace(batch_size=max(self.batch_size // 2, SMALLEST_BATCH))
+        if self.n_envs > 1:
+            return self._replace(n_envs=self.n_envs // 2)
         return None
 
     def at_most(self, other: Size) -> Size:
@@ -81,9 +81,9 @@ class FittedSize:
             MinibrainsError: Not even one fits.
         """
         while True:
-            environments = self.size.environments
-            need = estimate_games(environments, min(processes, environments))
-            others = min(environments, evaluated)
+            count = self.size.n_envs
+            need = estimate_games(count, min(processes, count))
+            others = min(count, evaluated)
             need += estimate_games(others, min(processes, others))
             free = free_memory()
             if need <= free:
@@ -108,7 +108,7 @@ class FittedSize:
             if sum(need) <= free:
                 break
             self.lower(reason, batch_first=need.rollouts + need.networks <= free)
-        if sum(need) > free / 2 and self.size.environments == games.num_envs:
+        if sum(need) > free / 2 and self.size.n_envs == games.num_envs:
             self._host.say(reason)
 
     def lower(self, reason: str, batch_first: bool = True) -> None:
@@ -157,9 +157,9 @@ def estimate(
     # each weight has a gradient and two moments of the optimizer
     copies = 2 * 4 + int(has_prior)
     return MemoryNeed(
-        rollouts=steps * size.environments * decision,
+        rollouts=steps * size.n_envs * decision,
         networks=copies * weights,
-        batch=2 * size.batch * _saved_bytes(network, observations),
+        batch=2 * size.batch_size * _saved_bytes(network, observations),
     )
 
 
@@ -222,6 +222,6 @@ def format_bytes(size: float) -> str:
 def _out_of_memory(need: str, size: Size) -> MinibrainsError:
     """Return the error for a training that fits no memory, even in the smallest size."""
     return MinibrainsError(
-        f"not enough memory: {need}, even with batch {size.batch} and environments "
-        f"{size.environments}; set fewer steps, train a smaller network, or end other programs"
+        f"not enough memory: {need}, even with batch_size {size.batch_size} and n_envs "
+        f"{size.n_envs}; set a smaller n_steps, train a smaller network, or end other programs"
     )

@@ -217,17 +217,19 @@ class VLMTraining(Imitation, abstract=True):
     def _brain_of(self, learner: AnswerLearner) -> Brain:
         """Return what has been learned, as a brain that can be played."""
 
-    def _training(self, epochs: int, batch: int, accumulate: int, rate: float) -> AnswerTraining:
+    def _training(
+        self, epochs: int, batch_size: int, gradient_accumulation_steps: int, learning_rate: float
+    ) -> AnswerTraining:
         """Return the settings of the trainer: these, and those that both trainings have."""
         from minibrains.training.answers import AnswerTraining
 
         return AnswerTraining(
             folder=self._folder,
             epochs=epochs,
-            batch=batch,
-            accumulate=accumulate,
-            rate=rate,
-            decay=self.decay,
+            batch_size=batch_size,
+            gradient_accumulation_steps=gradient_accumulation_steps,
+            learning_rate=learning_rate,
+            weight_decay=self.weight_decay,
             bf16=self.precision == "bf16",
             seed=self.seed,
             device=str(find_device(self.device)),
@@ -506,7 +508,11 @@ def _check_questions(widget: str, questions: Sequence[str]) -> None:
         )
 
 
-class TrainVLM(VLMTraining):
+class TrainVLM(
+    VLMTraining,
+    version=2,
+    renamed_widgets={1: {"rate": "learning_rate", "batch": "batch_size", "decay": "weight_decay"}},
+):
     """Train a vision-language model to answer as a teacher would act, on the user's data set
     `data`, with the Trainer of transformers.
 
@@ -534,10 +540,10 @@ class TrainVLM(VLMTraining):
         default=1.0, min=0.0, rebuild=True, doc="of the auxiliary variables in the loss"
     )
     epochs: int = widget(default=3, min=1, max=10_000, rebuild=True, doc="times all samples")
-    batch: int = widget(
+    batch_size: int = widget(
         default=64, min=1, max=65536, rebuild=True, doc="number of samples in a step"
     )
-    rate: float = widget(
+    learning_rate: float = widget(
         default=1e-3,
         min=0.0,
         rebuild=True,
@@ -561,7 +567,7 @@ class TrainVLM(VLMTraining):
         return self.auxiliary
 
     def _settings(self) -> AnswerTraining:
-        return self._training(self.epochs, self.batch, 1, self.rate)
+        return self._training(self.epochs, self.batch_size, 1, self.learning_rate)
 
     def _answers_to(self, labels: Collection[int]) -> tuple[str, ...]:
         return tuple(str(label) for label in sorted(labels))
@@ -599,9 +605,9 @@ class LoRAPreset(NamedTuple):
     rank: int
     alpha: float
     dropout: float
-    batch: int
-    accumulate: int
-    rate: float
+    batch_size: int
+    gradient_accumulation_steps: int
+    learning_rate: float
     epochs: int
 
 
@@ -611,7 +617,18 @@ PRESETS: Final[Mapping[str, LoRAPreset]] = MappingProxyType({
 })  # fmt: skip
 
 
-class TrainLoRA(VLMTraining):
+class TrainLoRA(
+    VLMTraining,
+    version=2,
+    renamed_widgets={
+        1: {
+            "rate": "learning_rate",
+            "batch": "batch_size",
+            "decay": "weight_decay",
+            "accumulate": "gradient_accumulation_steps",
+        }
+    },
+):
     """Adapt a trained vision-language model to the user's data set `data`, by a LoRA of PEFT, with
     the Trainer of transformers.
 
@@ -641,13 +658,15 @@ class TrainLoRA(VLMTraining):
     dropout: float = widget(
         default=-1.0, min=-1.0, max=0.9, rebuild=True, doc="share of inputs that are left out"
     )
-    batch: int = widget(
+    batch_size: int = widget(
         default=0, min=0, max=65536, rebuild=True, doc="number of samples computed at once"
     )
-    accumulate: int = widget(
+    gradient_accumulation_steps: int = widget(
         default=0, min=0, max=65536, rebuild=True, doc="number of such batches in a step"
     )
-    rate: float = widget(default=0.0, min=0.0, rebuild=True, doc="the highest learning rate")
+    learning_rate: float = widget(
+        default=0.0, min=0.0, rebuild=True, doc="the highest learning rate"
+    )
     epochs: int = widget(default=0, min=0, max=10_000, rebuild=True, doc="times all samples")
     _makes = LoraAdapter
 
@@ -658,15 +677,19 @@ class TrainLoRA(VLMTraining):
             rank=self.rank or preset.rank,
             alpha=self.alpha or preset.alpha,
             dropout=preset.dropout if self.dropout < 0 else self.dropout,
-            batch=self.batch or preset.batch,
-            accumulate=self.accumulate or preset.accumulate,
-            rate=self.rate or preset.rate,
+            batch_size=self.batch_size or preset.batch_size,
+            gradient_accumulation_steps=(
+                self.gradient_accumulation_steps or preset.gradient_accumulation_steps
+            ),
+            learning_rate=self.learning_rate or preset.learning_rate,
             epochs=self.epochs or preset.epochs,
         )
 
     def _settings(self) -> AnswerTraining:
         lora = self.lora()
-        return self._training(lora.epochs, lora.batch, lora.accumulate, lora.rate)
+        return self._training(
+            lora.epochs, lora.batch_size, lora.gradient_accumulation_steps, lora.learning_rate
+        )
 
     def _answers_to(self, labels: Collection[int]) -> tuple[str, ...]:
         return self.brain.answers

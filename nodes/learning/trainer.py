@@ -43,9 +43,9 @@ class TrainingConfig:
 
     seed: int
     epochs: int
-    batch: int
-    rate: float
-    decay: float
+    batch_size: int
+    learning_rate: float
+    weight_decay: float
     precision: str
     freeze: tuple[str, ...]
     factors: Mapping[str, float]
@@ -99,7 +99,7 @@ class Trainer:
         found, counts = np.unique(answers, axis=0, return_counts=True)
         right = self.objective.answers(self.validation) == found[counts.argmax()]
         self.majority = float(right.all(axis=1).mean())
-        self.steps_of_epoch = max(len(self.training) // config.batch, 1)
+        self.steps_of_epoch = max(len(self.training) // config.batch_size, 1)
         self.steps = self.steps_of_epoch * config.epochs
 
         # what is guessed beside the action is scaled to mean 0 and deviation 1
@@ -119,8 +119,8 @@ class Trainer:
         self._check_prefixes()
         self.optimizer = torch.optim.AdamW(
             [{"params": groups[factor], "factor": factor} for factor in sorted(groups)],
-            lr=config.rate,
-            weight_decay=config.decay,
+            lr=config.learning_rate,
+            weight_decay=config.weight_decay,
         )
 
     def train(self) -> None:
@@ -133,7 +133,7 @@ class Trainer:
         from torch.nn import functional
 
         config = self.config
-        rate = config.rate * one_cycle(self.step / self.steps)
+        rate = config.learning_rate * one_cycle(self.step / self.steps)
         for group in self.optimizer.param_groups:
             group["lr"] = rate * group["factor"]
 
@@ -231,11 +231,11 @@ class Trainer:
         config = self.config
         if self.replay is not None:
             rng = np.random.default_rng([config.seed, self.step])
-            rows, weights = self.replay.draw(rng, config.batch, self.step / self.steps)
+            rows, weights = self.replay.draw(rng, config.batch_size, self.step / self.steps)
             return rows, torch.from_numpy(weights)
         epoch, index = divmod(self.step, self.steps_of_epoch)
         order = np.random.default_rng([config.seed, epoch]).permutation(len(self.training))
-        rows = order[index * config.batch :][: config.batch]
+        rows = order[index * config.batch_size :][: config.batch_size]
         return rows, torch.ones(len(rows))
 
     def _named_parameters(self) -> list[tuple[str, nn.Parameter]]:
@@ -336,7 +336,7 @@ class NotFiniteError(MinibrainsError):
         """Return the error for people, after `save`."""
         return MinibrainsError(
             f"{self}, expected a number; its batch is in {path}; "
-            "lower the rate, and remove or keep the checkpoints before it"
+            "lower the learning_rate, and remove or keep the checkpoints before it"
         )
 
 

@@ -21,6 +21,7 @@ from minibrains.errors import DataError, MinibrainsError
 from minibrains.games.splits import HELD_BACK, Splits
 from minibrains.testing import ScratchHost, opened, play
 from nodes.actions.sink import ActionTable
+from nodes.learning.checkpoint import RESUME, pack, unpack
 from nodes.learning.clone import ClonePolicy
 from nodes.learning.data_set import DataSet
 from nodes.learning.episode_file import Sample, decode_picture
@@ -358,7 +359,7 @@ def test_a_factor_slows_parts_down(tmp_path: Path, home: Path) -> None:
         factors={"hidden.": 0.0},
         weights="f32",
         layers=2,
-        decay=0.0,
+        weight_decay=0.0,
     )
     _train(node, tmp_path)
 
@@ -446,7 +447,7 @@ def _workflow(tmp_path: Path, name: str) -> Path:
         "run": {"ticks": 10_000},
         "nodes": {
             "clone": {
-                "type": "ClonePolicy@1",
+                "type": "ClonePolicy@2",
                 "set": {**SMALL, "name": name, "epochs": 30, "steps": 1},
                 "brain": "colors.safetensors",
             },
@@ -510,6 +511,25 @@ def test_a_full_disk_keeps_the_last_checkpoint(
     assert parts == pytest.approx(whole, abs=1e-5)
 
 
+def test_a_training_from_before_its_settings_were_renamed_goes_on(
+    tmp_path: Path, home: Path
+) -> None:
+    write_fights(4)
+    _train(clone(name="whole", epochs=2), tmp_path)
+    _train(clone(epochs=2), tmp_path, ticks=3)
+    file = home / "training/small" / RESUME
+    parts, metadata = unpack(file.read_bytes())
+    about = json.loads(metadata["about"])
+    for former, present in (("rate", "learning_rate"), ("batch", "batch_size")):
+        about[former] = about.pop(present)
+    file.write_bytes(pack(parts, {**metadata, "about": json.dumps(about)}))
+
+    host = _train(clone(epochs=2), tmp_path)
+    assert "the training small goes on" in host.messages[0]
+    whole = _curve(home, "whole")["loss"]
+    assert _curve(home)["loss"] == pytest.approx(whole, abs=1e-5)
+
+
 def _no_space(handle: int) -> None:
     raise OSError(28, "No space left on device")
 
@@ -517,8 +537,10 @@ def _no_space(handle: int) -> None:
 def test_another_training_of_the_same_name_is_refused(tmp_path: Path) -> None:
     write_fights(4)
     _train(clone(epochs=1), tmp_path)
-    with pytest.raises(MinibrainsError, match=r"its batch is 16, and here it is 8; choose another"):
-        _train(clone(epochs=1, batch=8), tmp_path)
+    with pytest.raises(
+        MinibrainsError, match=r"its batch_size is 16, and here it is 8; choose another"
+    ):
+        _train(clone(epochs=1, batch_size=8), tmp_path)
 
     data = DataSet.named(NAME)
     data.write(info(9), match(9))
@@ -529,7 +551,7 @@ def test_another_training_of_the_same_name_is_refused(tmp_path: Path) -> None:
 def test_a_loss_that_is_no_number_leaves_its_batch(tmp_path: Path, home: Path) -> None:
     write_fights(4)
     with pytest.raises(MinibrainsError, match=r"the loss of step \d+ is (nan|inf)") as refused:
-        _train(clone(rate=1e25), tmp_path)
+        _train(clone(learning_rate=1e25), tmp_path)
     assert "\n" not in str(refused.value)
 
     folder = home / "training/small"

@@ -59,13 +59,13 @@ def train(updates: int | None = None, **settings: Any) -> None:
         "train": TRAIN,
         "teacher": "game.right",
         "name": "cue",
-        "decisions": 160,
-        "steps": 40,
-        "batch": 20,
-        "rate": 0.01,
+        "total_timesteps": 160,
+        "n_steps": 40,
+        "batch_size": 20,
+        "learning_rate": 0.01,
         "checkpoint": 1,
     }
-    nodes = {"clone": {"type": "CloneNetwork@1", "set": {**usual, **settings}}}
+    nodes = {"clone": {"type": "CloneNetwork@2", "set": {**usual, **settings}}}
     with Run(RunSpec({"minibrains": 1, "nodes": nodes}, packs=(PACK,), ticks=updates)) as run:
         for _ in run:
             pass
@@ -85,7 +85,7 @@ def brain(home: Path, node: str, name: str = "cue") -> Path:
 
 @pytest.mark.slow
 def test_it_learns_what_only_a_network_that_remembers_can_tell_and_plays_so(home: Path) -> None:
-    train(decisions=2000, steps=100, batch=50, epochs=4)
+    train(total_timesteps=2000, n_steps=100, batch_size=50, n_epochs=4)
     shares = agreement(home)
     assert shares[0] < 0.9
     assert shares[-1] == 1.0
@@ -114,8 +114,10 @@ def test_a_node_that_keeps_its_weights_is_not_saved(home: Path) -> None:
 
 def test_other_settings_are_another_training(home: Path) -> None:
     train(updates=1)
-    with pytest.raises(MinibrainsError, match="another training has this name: its rate is"):
-        train(rate=0.1)
+    with pytest.raises(
+        MinibrainsError, match="another training has this name: its learning_rate is"
+    ):
+        train(learning_rate=0.1)
 
 
 @pytest.mark.parametrize(

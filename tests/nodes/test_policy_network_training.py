@@ -132,14 +132,14 @@ def train(home: Path, **settings: Any) -> None:
         "train": PARTS,
         "critic": "value.number",
         "name": "six",
-        "environments": 1,
-        "decisions": 12,
-        "steps": 12,
-        "batch": 6,
-        "epochs": 1,
-        "rate": 1e-3,
+        "n_envs": 1,
+        "total_timesteps": 12,
+        "n_steps": 12,
+        "batch_size": 6,
+        "n_epochs": 1,
+        "learning_rate": 1e-3,
     }
-    nodes = {"ppo": {"type": "TrainPPO@1", "set": {**usual, **settings}}}
+    nodes = {"ppo": {"type": "TrainPPO@2", "set": {**usual, **settings}}}
     with Run(RunSpec({"minibrains": 1, "nodes": nodes})) as run:
         for _ in run:
             pass

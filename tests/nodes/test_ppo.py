@@ -44,18 +44,18 @@ def make(walk: str, **settings: Any) -> TrainPPO:
         "train": ("head",),
         "name": "walker",
         "reward": "reward.number",
-        "environments": 4,
-        "decisions": 4 * 96 * 8,
-        "rate": 3e-3,
-        "steps": 96,
-        "batch": 96,
-        "epochs": 4,
+        "n_envs": 4,
+        "total_timesteps": 4 * 96 * 8,
+        "learning_rate": 3e-3,
+        "n_steps": 96,
+        "batch_size": 96,
+        "n_epochs": 4,
         "checkpoint": 2,
     }
     return TrainPPO(**{**usual, **settings})
 
 
-SHORT: dict[str, Any] = {"steps": 24, "batch": 24, "decisions": 4 * 24 * 8}
+SHORT: dict[str, Any] = {"n_steps": 24, "batch_size": 24, "total_timesteps": 4 * 24 * 8}
 """Settings with which each update has one episode of each game, for tests in which nothing need be
 learned."""
 
@@ -148,7 +148,7 @@ def test_it_learns_to_walk_to_the_right(walk: str, home: Path, tmp_path: Path) -
     assert VectorPolicyBrain.load(path).actions == 44
 
 
-MIDWAY: dict[str, Any] = {"steps": 30, "batch": 30, "decisions": 4 * 30 * 5}
+MIDWAY: dict[str, Any] = {"n_steps": 30, "batch_size": 30, "total_timesteps": 4 * 30 * 5}
 """Settings with which updates end in the middle of episodes, which have 24 decisions."""
 
 
@@ -201,8 +201,8 @@ def test_it_does_not_matter_where_the_games_are_played(
 
 @pytest.mark.slow
 def test_it_stays_near_the_policy_that_it_began_with(walk: str, home: Path, tmp_path: Path) -> None:
-    train(make(walk, kl=100.0, name="near", decisions=4 * 96 * 4), tmp_path)
-    train(make(walk, name="far", decisions=4 * 96 * 4), tmp_path)
+    train(make(walk, kl=100.0, name="near", total_timesteps=4 * 96 * 4), tmp_path)
+    train(make(walk, name="far", total_timesteps=4 * 96 * 4), tmp_path)
     near = table(home, "near")["entropy"]
     far = table(home, "far")["entropy"]
     assert near[-1] > far[-1] + 0.1
@@ -229,9 +229,9 @@ def test_a_curriculum_goes_on_and_is_remembered(home: Path, tmp_path: Path) -> N
         "stages": stages,
         "rise": 0.0,
         "fall": 0.0,
-        "epochs": 1,
+        "n_epochs": 1,
         "checkpoint": 1,
-        "decisions": 4 * 24 * 15,
+        "total_timesteps": 4 * 24 * 15,
     }
 
     host = train(make(walk, **settings), tmp_path, updates=8)
@@ -245,7 +245,7 @@ def test_a_curriculum_goes_on_and_is_remembered(home: Path, tmp_path: Path) -> N
 def test_old_checkpoints_are_removed_but_milestones_last_longer(
     walk: str, home: Path, tmp_path: Path
 ) -> None:
-    few = {"steps": 8, "batch": 16, "epochs": 1, "decisions": 4 * 8 * 24}
+    few = {"n_steps": 8, "batch_size": 16, "n_epochs": 1, "total_timesteps": 4 * 8 * 24}
     train(make(walk, checkpoint=1, most=6, **few), tmp_path)
     kept = kept_updates(home)
     assert len(kept) == 6
@@ -265,14 +265,14 @@ def test_brains_are_kept_only_if_they_are_better(walk: str, home: Path, tmp_path
 
 def test_a_loss_that_is_no_number_ends_it(walk: str, tmp_path: Path) -> None:
     with pytest.raises(MinibrainsError, match=r"the loss of update 1 is no number"):
-        train(make(walk, rate=1e30, **SHORT), tmp_path)
+        train(make(walk, learning_rate=1e30, **SHORT), tmp_path)
 
 
 def test_settings_that_make_no_update_are_refused(walk: str) -> None:
     with pytest.raises(
-        MinibrainsError, match="expected batch, and steps times environments, from 2 on"
+        MinibrainsError, match="expected batch_size, and n_steps times n_envs, from 2 on"
     ):
-        make(walk, steps=1, environments=1).check()
+        make(walk, n_steps=1, n_envs=1).check()
     with pytest.raises(MinibrainsError, match="at least one game for each process"):
         make(walk, processes=5).check()
 
@@ -305,7 +305,7 @@ def test_an_evaluation_plays_the_episodes_of_a_run(walk: str, home: Path, tmp_pa
 
 
 def test_a_training_is_the_same_with_evaluations(walk: str, home: Path, tmp_path: Path) -> None:
-    few = {**MIDWAY, "decisions": 4 * 30 * 4}
+    few = {**MIDWAY, "total_timesteps": 4 * 30 * 4}
     without = train(make(walk, name="without", **few), tmp_path)
     evaluated = train(make(walk, name="evaluated", **few, **EVALUATED), tmp_path)
     assert trained_weights(evaluated) == trained_weights(without)
@@ -314,7 +314,7 @@ def test_a_training_is_the_same_with_evaluations(walk: str, home: Path, tmp_path
 
 @pytest.mark.slow
 def test_the_best_evaluation_is_the_result(walk: str, home: Path, tmp_path: Path) -> None:
-    settings = {"save": "better", "checkpoint": 1, "rate": 0.05, **SHORT, **EVALUATED}
+    settings = {"save": "better", "checkpoint": 1, "learning_rate": 0.05, **SHORT, **EVALUATED}
     host = train(make(walk, **settings), tmp_path)
     rewards = table(home, file="evaluations.csv")["reward"]
     best = int(rewards.argmax()) + 1
@@ -336,7 +336,7 @@ def test_the_best_evaluation_is_the_result(walk: str, home: Path, tmp_path: Path
 
 
 def test_it_ends_when_evaluations_get_no_better(walk: str, home: Path, tmp_path: Path) -> None:
-    settings = {"rate": 1e-12, "checkpoint": 1, "epochs": 1, "stop_after": 2}
+    settings = {"learning_rate": 1e-12, "checkpoint": 1, "n_epochs": 1, "stop_after": 2}
     host = train(make(walk, **settings, **SHORT, **EVALUATED), tmp_path)
     assert table(home)["decisions"].tolist() == [4 * 24, 2 * 4 * 24, 3 * 4 * 24]
     assert host.messages[0] == (
@@ -356,7 +356,7 @@ class StoppedHost(ScratchHost):
 def test_an_evaluation_that_was_stopped_is_made_up_for(
     walk: str, home: Path, tmp_path: Path
 ) -> None:
-    settings: dict[str, Any] = {**SHORT, "epochs": 1, "decisions": 4 * 24 * 4, **EVALUATED}
+    settings: dict[str, Any] = {**SHORT, "n_epochs": 1, "total_timesteps": 4 * 24 * 4, **EVALUATED}
     train(make(walk, name="whole", **settings), tmp_path)
 
     node = make(walk, name="parts", **settings)
@@ -379,11 +379,11 @@ def test_games_of_an_emulator_are_evaluated_in_processes_of_their_own(
         "train": ("head",),
         "name": "pilot",
         "reward": "",
-        "environments": 1,
-        "steps": 32,
-        "batch": 16,
-        "epochs": 1,
-        "decisions": 64,
+        "n_envs": 1,
+        "n_steps": 32,
+        "batch_size": 16,
+        "n_epochs": 1,
+        "total_timesteps": 64,
         "checkpoint": 1,
         "evaluation_episodes": 1,
     }
@@ -402,22 +402,22 @@ DECISION = 2 * 21 * 4 + 32
 def test_games_that_do_not_fit_are_fewer(walk: str, tmp_path: Path) -> None:
     # rollouts of two games would take more memory than is free, and those of one most of it
     steps = psutil.virtual_memory().available * 6 // 10 // DECISION // 64 * 64
-    node = make(walk, environments=2, steps=steps, batch=64, decisions=2 * steps)
+    node = make(walk, n_envs=2, n_steps=steps, batch_size=64, total_timesteps=2 * steps)
     with opened(node, ScratchHost(tmp_path, stopping=True)) as host:
         node.reset(Episode(0, 0, "node"))
         node.latch()
     assert len(host.messages) == 2
     assert re.match(r"not enough memory: .* GB \(rollouts", host.messages[0])
-    assert host.messages[0].endswith("is free; goes on with environments 1 in place of 2")
+    assert host.messages[0].endswith("is free; goes on with n_envs 1 in place of 2")
     assert "is needed beside the games" in host.messages[1]  # much, but it fits
-    assert host.facts["lowered"] == "environments 1 in place of 2"
+    assert host.facts["lowered"] == "n_envs 1 in place of 2"
 
 
 def test_what_fits_in_no_size_is_refused(walk: str, tmp_path: Path) -> None:
     steps = 4 * psutil.virtual_memory().available // DECISION
-    node = make(walk, environments=2, steps=steps, batch=64, decisions=2 * steps)
+    node = make(walk, n_envs=2, n_steps=steps, batch_size=64, total_timesteps=2 * steps)
     with pytest.raises(
-        MinibrainsError, match=r"even with batch 64 and environments 1; set fewer steps"
+        MinibrainsError, match=r"even with batch_size 64 and n_envs 1; set a smaller n_steps"
     ):
         train(node, tmp_path)
 
@@ -431,18 +431,18 @@ def test_an_update_that_does_not_fit_is_tried_again_with_a_smaller_batch(
     VectorPolicy.new_brain(wide).save(brain, title="Wide", made_by="a test")
     settings: dict[str, Any] = {
         "brains": {"head": str(brain)},
-        "steps": 256,
-        "batch": 1024,
-        "decisions": 4 * 256,
-        "epochs": 1,
+        "n_steps": 256,
+        "batch_size": 1024,
+        "total_timesteps": 4 * 256,
+        "n_epochs": 1,
     }
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=spawn) as pool:
         messages = pool.submit(train_in_little_memory, walk, settings, tmp_path).result()
     assert messages[0] == (
-        "not enough memory: update 1 did not fit; goes on with batch 512 in place of 1024"
+        "not enough memory: update 1 did not fit; goes on with batch_size 512 in place of 1024"
     )
-    train(make(walk, name="smaller", **{**settings, "batch": 512}), tmp_path)
+    train(make(walk, name="smaller", **{**settings, "batch_size": 512}), tmp_path)
     assert_same_tables(home, "smaller", "little")
 
 
@@ -458,7 +458,9 @@ def train_in_little_memory(walk: str, settings: dict[str, Any], folder: Path) ->
     """Train in this process with 80 MB more than it has after a small training; return what is
     said.
     """
-    train(make(walk, name="first", decisions=64, steps=16, batch=16, epochs=1), folder)
+    train(
+        make(walk, name="first", total_timesteps=64, n_steps=16, batch_size=16, n_epochs=1), folder
+    )
     taken = psutil.Process().memory_info().vms
     resource.setrlimit(resource.RLIMIT_AS, (taken + 80 * 2**20, resource.RLIM_INFINITY))
     host = LimitedHost(folder)
@@ -527,9 +529,9 @@ def test_another_training_of_the_same_name_is_refused(walk: str, tmp_path: Path)
     train(make(walk, **SHORT), tmp_path, updates=2)
     with pytest.raises(
         MinibrainsError,
-        match=r"the training was begun with rate 0\.003, not 0\.001; choose another name",
+        match=r"its learning_rate is 0\.003, and here it is 0\.001; choose another name",
     ):
-        train(make(walk, rate=1e-3, **SHORT), tmp_path, updates=1)
+        train(make(walk, learning_rate=1e-3, **SHORT), tmp_path, updates=1)
 
 
 def test_a_damaged_checkpoint_is_refused(walk: str, home: Path, tmp_path: Path) -> None:

@@ -59,15 +59,15 @@ def train(pack: str, updates: int | None = None, **settings: Any) -> Run:
     usual: dict[str, Any] = {
         "workflow": "recall.json",
         "train": TRAIN,
-        "environments": 4,
-        "decisions": 4 * 15 * 4,
-        "steps": 15,  # an update ends within an episode, which has six decisions
-        "batch": 20,
-        "epochs": 1,
-        "rate": 1e-2,
+        "n_envs": 4,
+        "total_timesteps": 4 * 15 * 4,
+        "n_steps": 15,  # an update ends within an episode, which has six decisions
+        "batch_size": 20,
+        "n_epochs": 1,
+        "learning_rate": 1e-2,
         "checkpoint": 1,
     }
-    nodes = {"ppo": {"type": "TrainPPO@1", "set": {**usual, **settings}}}
+    nodes = {"ppo": {"type": "TrainPPO@2", "set": {**usual, **settings}}}
     run = Run(RunSpec({"minibrains": 1, "nodes": nodes}, packs=(pack,), ticks=updates))
     with run:
         for _ in run:
@@ -98,7 +98,7 @@ def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(pack: str, ho
 
 def test_an_evaluation_plays_the_episodes_of_a_run(pack: str, home: Path) -> None:
     # so few games play several episodes, one after the other
-    train(pack, name="evaluated", evaluation_episodes=9, seed=5, rate=0.1, epochs=4)
+    train(pack, name="evaluated", evaluation_episodes=9, seed=5, learning_rate=0.1, n_epochs=4)
     head, *rows = table(home, "evaluated", "evaluations.csv").splitlines()
     shares: list[float] = []
     for row in rows:
@@ -170,8 +170,8 @@ def test_a_prior_is_refused(pack: str) -> None:
 
 
 def test_a_last_batch_of_one_decision_is_refused(pack: str) -> None:
-    with pytest.raises(MinibrainsError, match=r"one decision of 60.*a batch other than 59"):
-        train(pack, name="one", batch=59)
+    with pytest.raises(MinibrainsError, match=r"one decision of 60.*a batch_size other than 59"):
+        train(pack, name="one", batch_size=59)
 
 
 def test_a_missing_package_is_named_with_the_command(

@@ -36,9 +36,9 @@ STEP: dict[str, Any] = {
     "data": NAME,
     "name": "small",
     "validation": 0.5,
-    "batch": 64,
+    "batch_size": 64,
     "epochs": 1,
-    "rate": 0.02,
+    "learning_rate": 0.02,
 }
 """Widgets of a training that takes one step."""
 LAYERS = {

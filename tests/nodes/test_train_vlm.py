@@ -74,7 +74,7 @@ def _base(model: VLMBrain, **widgets: Any) -> TrainVLM:
     settings = {
         **LEARNING,
         "epochs": 26,
-        "rate": 3e-3,
+        "learning_rate": 3e-3,
         "auxiliary": ("agent_x-enemy_x", "height"),
         **widgets,
     }
@@ -272,7 +272,7 @@ def test_a_training_of_an_adapter_that_was_killed_goes_on(
 def _workflow(folder: Path, name: str) -> Path:
     """Write a workflow that trains an adapter of the model."""
     settings = {**LEARNING, "name": name, "epochs": 20}
-    node = {"type": "TrainLoRA@1", "set": settings, "brain": "tiny.safetensors"}
+    node = {"type": "TrainLoRA@2", "set": settings, "brain": "tiny.safetensors"}
     path = folder / f"{name}.json"
     path.write_text(
         json.dumps({"minibrains": 1, "run": {"ticks": 10_000}, "nodes": {"train": node}})
@@ -305,7 +305,7 @@ def test_a_loss_that_is_no_number_leaves_its_batch(
 ) -> None:
     write_pictures(4)
     with pytest.raises(MinibrainsError, match=r"the loss of step \d+ is (nan|inf)") as refused:
-        _train(_base(model, rate=1e25), tmp_path)
+        _train(_base(model, learning_rate=1e25), tmp_path)
     assert "\n" not in str(refused.value)
 
     folder = home / "training/small"
@@ -320,8 +320,10 @@ def test_another_training_of_the_same_name_is_refused(
 ) -> None:
     write_pictures(4)
     _train(_base(model, epochs=1), tmp_path)
-    with pytest.raises(MinibrainsError, match="its batch is 16, and here it is 8; choose another"):
-        _train(_base(model, epochs=1, batch=8), tmp_path)
+    with pytest.raises(
+        MinibrainsError, match="its batch_size is 16, and here it is 8; choose another"
+    ):
+        _train(_base(model, epochs=1, batch_size=8), tmp_path)
 
     path = home / "training/small/training.json"
     path.write_text("{")
@@ -473,9 +475,9 @@ def test_an_adapter_s_training_goes_on_with_its_dropout(
     write_pictures(4)
     settings: dict[str, Any] = {
         "preset": "careful",
-        "batch": 0,
+        "batch_size": 0,
         "epochs": 1,
-        "rate": 1e-3,
+        "learning_rate": 1e-3,
     }
     _train(_lora(model, name="whole", **settings), tmp_path)
     _train(_lora(model, **settings), tmp_path, stop=3)
@@ -488,12 +490,12 @@ def test_an_adapter_s_training_goes_on_with_its_dropout(
 
 
 def test_presets(model: VLMBrain) -> None:
-    usual = _lora(model, batch=0).lora()
+    usual = _lora(model, batch_size=0).lora()
     assert usual == LoRAPreset(16, 32, 0.0, 32, 1, 2e-3, 3)
 
-    careful = _lora(model, batch=0, preset="careful").lora()
+    careful = _lora(model, batch_size=0, preset="careful").lora()
     assert careful == LoRAPreset(16, 16, 0.05, 2, 4, 2e-4, 3)
-    assert careful.batch * careful.accumulate == 8
+    assert careful.batch_size * careful.gradient_accumulation_steps == 8
 
     changed = _lora(model, preset="careful", rank=4, dropout=0.0).lora()
     assert changed.rank == 4

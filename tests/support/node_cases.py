@@ -180,11 +180,11 @@ def _ppo() -> Node:
         train=("head",),
         name="walker",
         reward="reward.number",
-        environments=2,
-        decisions=10_000,
-        steps=8,
-        batch=16,
-        epochs=1,
+        n_envs=2,
+        total_timesteps=10_000,
+        n_steps=8,
+        batch_size=16,
+        n_epochs=1,
     )
 
 
@@ -196,9 +196,9 @@ def _clone_network() -> Node:
         train=("head",),
         teacher="teacher.action",
         name="walker",
-        decisions=10_000,
-        steps=4,
-        batch=2,
+        total_timesteps=10_000,
+        n_steps=4,
+        batch_size=2,
     )
 
 

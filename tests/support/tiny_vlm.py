@@ -22,7 +22,7 @@ LEARNING: dict[str, Any] = {
     "name": "small",
     "prompts": PROMPTS[:1],
     "validation": 0.1,
-    "batch": 16,
+    "batch_size": 16,
     "checkpoint": 5,
 }
 """Widgets of a TrainVLM or TrainLoRA that takes seconds."""

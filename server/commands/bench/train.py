@@ -59,7 +59,7 @@ def run() -> dict[str, Any]:
     cases: list[dict[str, Any]] = []
     for what, took in (("collecting", collecting), ("reading", reading), ("looking", looking)):
         cases.append(_case(what, samples / took))
-    batches = STEPS * node.batch
+    batches = STEPS * node.batch_size
     cases.append(_case("training", batches / taken["training"], batches / taken["plain"]))
     cases.append(_case("training to answer", answering, plain))
     return {"cases": cases}
@@ -142,11 +142,13 @@ def plain_loop(node: ClonePolicy, lessons: Lessons) -> Callable[[], None]:
     }
     head = PolicyHead(brain=PolicyHead.new_brain(config, 0))
     head.module = net = head.make_module()
-    optimizer = torch.optim.AdamW(net.parameters(), lr=node.rate, weight_decay=node.decay)
+    optimizer = torch.optim.AdamW(
+        net.parameters(), lr=node.learning_rate, weight_decay=node.weight_decay
+    )
 
     def steps() -> None:
         for _ in range(STEPS):
-            rows = torch.randint(len(labels), (node.batch,))
+            rows = torch.randint(len(labels), (node.batch_size,))
             logits: Any = head.forward(frames[rows].float() / 255)  # type: ignore[arg-type]
             loss = functional.cross_entropy(logits, labels[rows], label_smoothing=node.smoothing)
             optimizer.zero_grad()

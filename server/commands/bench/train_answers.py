@@ -45,7 +45,7 @@ def measure() -> tuple[float, float]:
         plain()
         works = {"ours": lambda: run.engine.advance(1), "plain": plain}
         taken = medians(works, TURNS)
-    samples = STEPS * node.batch
+    samples = STEPS * node.batch_size
     return samples / taken["ours"], samples / taken["plain"]
 
 
@@ -95,9 +95,9 @@ def plain_training(node: TrainVLM, folder: Path) -> Callable[[], object]:
     arguments = TrainingArguments(
         output_dir=str(folder / "out"),
         max_steps=STEPS,
-        per_device_train_batch_size=node.batch,
-        learning_rate=node.rate,
-        weight_decay=node.decay,
+        per_device_train_batch_size=node.batch_size,
+        learning_rate=node.learning_rate,
+        weight_decay=node.weight_decay,
         use_cpu=True,
         save_strategy="no",
         report_to="none",
