@@ -17,14 +17,21 @@ from minibrains.run.spec import RunSpec
 from nodes.learning.calibrate import read_presses
 from nodes.learning.data_set import DataSet
 from nodes.learning.episode_file import EpisodeInfo, load_arrow
-from nodes.learning.lessons import Eyes, EyesParts, Job, Lesson, Lessons, look
+from nodes.learning.examples import (
+    EpisodeExamples,
+    Examples,
+    Job,
+    Preprocessing,
+    PreprocessingParts,
+    preprocess,
+)
 from nodes.policies.buttons import ButtonHeadBrain
 from nodes.vision.fighters import FighterColors, FighterMask
 
 LABELLED: Final = 40
 """Largest number of episodes of a data set whose labels are counted; a random selection."""
 EPISODES: Final = 4
-"""Number of these whose pictures are looked at."""
+"""Number of these whose pictures are preprocessed."""
 SAMPLES: Final = 512
 """Number of samples that the policy is asked about."""
 
@@ -32,7 +39,7 @@ SAMPLES: Final = 512
 def find_trained_encoding(graph: Graph) -> Encoding | None:
     """Return the settings of the nodes before a policy when it was trained.
 
-    ClonePolicy writes into the header of a brain how it looked at the data set, and TrainPPO the
+    ClonePolicy writes into the header of a brain how it preprocessed the data set, and TrainPPO the
     workflow that was played.
 
     Returns:
@@ -89,10 +96,10 @@ def read_demonstrations(
             f"the data set {name} has no sample in which an action has an effect; expected "
             "actionable to be linked where the data was collected"
         )
-    eyes = _find_eyes(graph)
-    if eyes is None:
+    preprocessing = _find_preprocessing(graph)
+    if preprocessing is None:
         return Demonstrations(labels=labels)
-    return _shown(data, infos, labels, choices, eyes, graph, network, corrected, rng)
+    return _shown(data, infos, labels, choices, preprocessing, graph, network, corrected, rng)
 
 
 def _targets(graph: Graph, names: tuple[str, ...]) -> Mapping[str, np.ndarray]:
@@ -111,17 +118,19 @@ def _shown(
     infos: list[EpisodeInfo],
     labels: np.ndarray,
     choices: np.ndarray,
-    eyes: Eyes,
+    preprocessing: Preprocessing,
     graph: Graph,
     network: Network,
     corrected: Callable[[np.ndarray], np.ndarray],
     rng: np.random.Generator,
 ) -> Demonstrations:
     """Look at some episodes as the training did, and ask the policy about them."""
-    lessons: list[Lesson] = []
+    examples: list[EpisodeExamples] = []
     for info in infos[:EPISODES]:
-        lessons.append(look(Job(data.folder, info, EyesParts.of(eyes), ())))
-    joined = Lessons(eyes, lessons)
+        examples.append(
+            preprocess(Job(data.folder, info, PreprocessingParts.of(preprocessing), ()))
+        )
+    joined = Examples(preprocessing, examples)
     rows = rng.choice(len(joined), min(SAMPLES, len(joined)), replace=False)
     assert graph.region is not None
     (link,) = graph.region.inputs
@@ -137,7 +146,7 @@ def _shown(
     )
 
 
-def _find_eyes(graph: Graph) -> Eyes | None:
+def _find_preprocessing(graph: Graph) -> Preprocessing | None:
     """Return the way from a picture of a data set to what the policy was shown in training.
 
     None: its brain does not say, or the FighterMask has other colours now.
@@ -154,7 +163,7 @@ def _find_eyes(graph: Graph) -> Eyes | None:
         if not issubclass(node.cls, FighterMask) or node.brain is None:
             continue
         if node.brain_sha256 == settings["fighter_colors_sha256"]:
-            return Eyes.of_settings(settings, FighterColors.load(node.brain))
+            return Preprocessing.of_settings(settings, FighterColors.load(node.brain))
     return None
 
 

@@ -22,7 +22,7 @@ from nodes.actions.history import fill_history, longest_history
 from nodes.language.lora import LoraAdapter, merged
 from nodes.language.pretrained import VLMBrain, load_pretrained
 from nodes.learning.episode_file import EpisodeSamples
-from nodes.learning.lessons import Eyes, Lessons, look_at
+from nodes.learning.examples import Examples, Preprocessing, preprocess_samples
 from nodes.learning.trainer import as_shown
 from nodes.learning.vlm_samples import played_before, with_own_prompt
 from nodes.policies.network import PolicyHead, PolicyHeadBrain
@@ -83,7 +83,7 @@ class AskedBrain(ABC):
 
 
 class AskedPolicy(AskedBrain):
-    """A policy head, with the eyes that its training had."""
+    """A policy head, with the preprocessing of its training."""
 
     def __init__(self, path: Path, models: Path) -> None:
         """Load it; see `load_asked`."""
@@ -91,21 +91,21 @@ class AskedPolicy(AskedBrain):
         super().__init__(hash_file(path), "")
         settings = json.loads(read_header(path).metadata["eyes"])
         colors = _find(FighterColors.kind, settings["fighter_colors_sha256"], path, models)
-        self._eyes = Eyes.of_settings(settings, FighterColors.load(colors))
+        self._preprocessing = Preprocessing.of_settings(settings, FighterColors.load(colors))
         self._head = PolicyHead(brain=brain)
         self._head.module = self._head.make_module().eval()
 
     def _answer(self, samples: EpisodeSamples) -> tuple[np.ndarray, np.ndarray]:
         import torch
 
-        lesson = look_at(samples, self._eyes, (), actionable=False)
-        lessons = Lessons(self._eyes, [lesson])
-        actions = np.empty(len(lessons), np.int64)
-        probabilities = np.empty(len(lessons), np.float32)
+        episode = preprocess_samples(samples, self._preprocessing, (), actionable=False)
+        examples = Examples(self._preprocessing, [episode])
+        actions = np.empty(len(examples), np.int64)
+        probabilities = np.empty(len(examples), np.float32)
         with torch.inference_mode():
-            for start in range(0, len(lessons), _BATCH):
-                rows = np.arange(start, min(start + _BATCH, len(lessons)))
-                logits = self._head.answer(as_shown(lessons.frames(rows)))
+            for start in range(0, len(examples), _BATCH):
+                rows = np.arange(start, min(start + _BATCH, len(examples)))
+                logits = self._head.answer(as_shown(examples.frames(rows)))
                 best = logits.softmax(1).max(1)
                 actions[rows], probabilities[rows] = best.indices.numpy(), best.values.numpy()
         return actions, probabilities
@@ -162,7 +162,7 @@ def load_asked(path: Path, models: Path, question: str = "") -> AskedBrain:
 
     Args:
         path: Its file.
-        models: The user's folder of brains, with the colours that a policy's eyes know, or the
+        models: The user's folder of brains, with the colours that a policy knows, or the
             model that an adapter is for, unless they are shipped.
         question: The question that a model is asked.
 

@@ -26,14 +26,14 @@ from minibrains.torch_node import compute_on_one_thread
 from nodes.learning.checkpoint import check_training_name
 from nodes.learning.data_set import DataSet
 from nodes.learning.episode_file import EpisodeInfo, load_arrow
-from nodes.learning.lessons import (
-    LOOKED_AT_ONCE,
-    Eyes,
-    EyesParts,
+from nodes.learning.examples import (
+    PREPROCESSED_AT_ONCE,
+    Examples,
     Job,
-    Lessons,
+    Preprocessing,
+    PreprocessingParts,
     hash_data,
-    look,
+    preprocess,
     split,
 )
 from nodes.learning.trainer import as_shown
@@ -131,7 +131,7 @@ class Calibrate(Register, category="learning", collects_data=True, terminal="fin
         brain = ButtonHeadBrain.load(path)
         self._head = ButtonHead(brain=brain)
         self._head.module = self._head.make_module().eval()
-        self._eyes = _read_eyes(header, self.brain)
+        self._preprocessing = _read_preprocessing(header, self.brain)
         self._presses = read_presses(header, brain.buttons)
         self._before = ButtonCalibration.load(self._path("button_calibration"))
 
@@ -145,10 +145,10 @@ class Calibrate(Register, category="learning", collects_data=True, terminal="fin
 
     def latch(self) -> None:
         infos = [*self._training, *self._validation]
-        waiting = [info for info in infos if info.key not in self._asked][:LOOKED_AT_ONCE]
+        waiting = [info for info in infos if info.key not in self._asked][:PREPROCESSED_AT_ONCE]
         if waiting:
             self._ask(waiting)
-            self._host.progress(len(self._asked), len(infos), "matches looked at")
+            self._host.progress(len(self._asked), len(infos), "matches preprocessed")
             return
         after = self._adjusted(self._joined(self._training))
         self._figures = self._compare(after, self._joined(self._validation))
@@ -170,16 +170,16 @@ class Calibrate(Register, category="learning", collects_data=True, terminal="fin
         """Ask the policy about some matches."""
         import torch
 
-        eyes = EyesParts.of(self._eyes)
-        jobs = [Job(self._data.folder, info, eyes, ()) for info in infos]
-        for info, lesson in zip(infos, self._host.map(look, jobs), strict=True):
-            lessons = Lessons(self._eyes, [lesson])
-            held = [self._presses[info.actions[label]] for label in lessons.labels]
-            logits = np.empty((len(lessons), len(self._before.buttons)), np.float32)
+        preprocessing = PreprocessingParts.of(self._preprocessing)
+        jobs = [Job(self._data.folder, info, preprocessing, ()) for info in infos]
+        for info, found in zip(infos, self._host.map(preprocess, jobs), strict=True):
+            examples = Examples(self._preprocessing, [found])
+            held = [self._presses[info.actions[label]] for label in examples.labels]
+            logits = np.empty((len(examples), len(self._before.buttons)), np.float32)
             with torch.inference_mode():
-                for start in range(0, len(lessons), BATCH):
-                    rows = np.arange(start, min(start + BATCH, len(lessons)))
-                    logits[rows] = self._head.answer(as_shown(lessons.frames(rows))).numpy()
+                for start in range(0, len(examples), BATCH):
+                    rows = np.arange(start, min(start + BATCH, len(examples)))
+                    logits[rows] = self._head.answer(as_shown(examples.frames(rows))).numpy()
             self._asked[info.key] = Presses(logits, np.array(held, bool).reshape(logits.shape))
 
     def _joined(self, infos: Sequence[EpisodeInfo]) -> Presses:
@@ -343,7 +343,7 @@ def read_presses(header: BrainHeader, buttons: Sequence[str]) -> Mapping[str, np
     return presses
 
 
-def _read_eyes(header: BrainHeader, colors: FighterColors) -> Eyes:
+def _read_preprocessing(header: BrainHeader, colors: FighterColors) -> Preprocessing:
     """Return what a policy was shown in its training. Raises MinibrainsError."""
     if "eyes" not in header.metadata:
         raise MinibrainsError(
@@ -358,4 +358,4 @@ def _read_eyes(header: BrainHeader, colors: FighterColors) -> Eyes:
             f"{settings['fighter_colors_sha256'][:8]}, and this one is {sha256[:8]}; expected the "
             "same"
         )
-    return Eyes.of_settings(settings, colors)
+    return Preprocessing.of_settings(settings, colors)

@@ -28,20 +28,20 @@ from nodes.learning.checkpoint import (
 )
 from nodes.learning.data_set import DataSet
 from nodes.learning.episode_file import EpisodeInfo, load_arrow
-from nodes.learning.imitation import NOTHING_YET, Imitation, Learning
-from nodes.learning.lessons import (
-    LOOKED_AT_ONCE,
-    Eyes,
-    EyesParts,
+from nodes.learning.examples import (
+    PREPROCESSED_AT_ONCE,
+    EpisodeExamples,
+    ExampleFiles,
+    Examples,
     Job,
-    Lesson,
-    LessonFiles,
-    Lessons,
+    Preprocessing,
+    PreprocessingParts,
     hash_data,
     lineage,
-    look,
+    preprocess,
     split,
 )
+from nodes.learning.imitation import NOTHING_YET, Imitation, Learning
 from nodes.learning.objectives import ActionObjective, Objective
 from nodes.learning.trainer import (
     NotFiniteError,
@@ -195,14 +195,16 @@ class Cloning(Imitation, abstract=True):
         self._host = host
         self._folder = home() / "training" / self.name
         self._data = DataSet.named(self.data)
-        self._eyes = Eyes(self.brain, self.turn, self.pictures, self.center, self.box, self.size)
+        self._preprocessing = Preprocessing(
+            self.brain, self.turn, self.pictures, self.center, self.box, self.size
+        )
         if not self.start:
-            # an impossible size is better found now than when all pictures have been looked at
+            # an impossible size is better found now than when all pictures have been preprocessed
             self._kind.tensor_specs(self._network(("any",)))
-        looked = self._folder / "looked"
-        self._files = LessonFiles(looked, self._eyes, self.auxiliary, self.actionable)
-        self._lessons: dict[str, Lesson] = {}
-        """The lessons of the episodes that were looked at, by their keys."""
+        folder = self._folder / "preprocessed"
+        self._files = ExampleFiles(folder, self._preprocessing, self.auxiliary, self.actionable)
+        self._examples: dict[str, EpisodeExamples] = {}
+        """The examples of the episodes that were preprocessed, by their keys."""
         self._training: list[EpisodeInfo] = []
         self._validation: list[EpisodeInfo] = []
         self._about: dict[str, Any] = {}
@@ -214,13 +216,13 @@ class Cloning(Imitation, abstract=True):
     def reset(self, episode: Episode) -> None:
         super().reset(episode)
         self._trainer = None
-        self._lessons.clear()
+        self._examples.clear()
 
     def latch(self) -> None:
         if not self._episodes:
             self._begin()
-        if len(self._lessons) < len(self._episodes):
-            self._look()
+        if len(self._examples) < len(self._episodes):
+            self._preprocess()
             return
         if self._trainer is None:
             self._trainer = self._make_trainer()
@@ -259,18 +261,18 @@ class Cloning(Imitation, abstract=True):
         packed = None
         if self._trainer is not None:
             packed = self._trainer.pack(self._about)
-        return {"now": tuple(self.now), "looked": len(self._lessons), "packed": packed}
+        return {"now": tuple(self.now), "preprocessed": len(self._examples), "packed": packed}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         self.now = Learning(*state["now"])
-        for info in self._episodes[state["looked"] :]:
-            self._lessons.pop(info.key, None)
+        for info in self._episodes[state["preprocessed"] :]:
+            self._examples.pop(info.key, None)
         self._trainer = None
         if state["packed"] is not None:
-            while len(self._lessons) < len(self._episodes) or not self._episodes:
+            while len(self._examples) < len(self._episodes) or not self._episodes:
                 if not self._episodes:
                     self._begin()
-                self._look()
+                self._preprocess()
             self._trainer = self._new_trainer()
             self._trainer.unpack(state["packed"], self._about)
 
@@ -281,31 +283,33 @@ class Cloning(Imitation, abstract=True):
         infos = self._data.episodes(game=self.game or None)
         self._about = {
             "data_sha256": hash_data(self._data, infos),
-            "eyes_sha256": self._eyes.digest,
+            "eyes_sha256": self._preprocessing.digest,
             "start_sha256": self._start_sha256(),
         }
         self._about |= settings_of(self, _FREE)
         training, self._validation = split(infos, self.validation, self.seed)
         self._training = training[: self.matches or None]
 
-    def _look(self) -> None:
+    def _preprocess(self) -> None:
         """Look at the next few episodes, or remember what was seen of them."""
-        waiting = [info for info in self._episodes if info.key not in self._lessons]
-        found: dict[str, Lesson] = {}
+        waiting = [info for info in self._episodes if info.key not in self._examples]
+        found: dict[str, EpisodeExamples] = {}
         jobs: list[Job] = []
-        for info in waiting[:LOOKED_AT_ONCE]:
+        for info in waiting[:PREPROCESSED_AT_ONCE]:
             seen = self._files.read(self._data, info)
             if seen is None:
-                eyes = EyesParts.of(self._eyes)
-                jobs.append(Job(self._data.folder, info, eyes, self.auxiliary, self.actionable))
+                preprocessing = PreprocessingParts.of(self._preprocessing)
+                jobs.append(
+                    Job(self._data.folder, info, preprocessing, self.auxiliary, self.actionable)
+                )
             else:
                 found[info.key] = seen
-        for job, seen in zip(jobs, self._host.map(look, jobs), strict=True):
+        for job, seen in zip(jobs, self._host.map(preprocess, jobs), strict=True):
             self._write(self._files.write, self._data, job.info, seen)
             found[job.info.key] = seen
-        for info in waiting[:LOOKED_AT_ONCE]:
-            self._lessons[info.key] = found[info.key]
-        self._host.progress(len(self._lessons), len(self._episodes), "matches looked at")
+        for info in waiting[:PREPROCESSED_AT_ONCE]:
+            self._examples[info.key] = found[info.key]
+        self._host.progress(len(self._examples), len(self._episodes), "matches preprocessed")
 
     # -- training
 
@@ -321,10 +325,10 @@ class Cloning(Imitation, abstract=True):
         return trainer
 
     def _new_trainer(self) -> Trainer:
-        sides: list[Lessons] = []
+        sides: list[Examples] = []
         for infos in (self._training, self._validation):
-            lessons = [self._lessons[info.key] for info in infos]
-            sides.append(Lessons(self._eyes, lessons))
+            examples = [self._examples[info.key] for info in infos]
+            sides.append(Examples(self._preprocessing, examples))
         check_training(sides[0], "to learn from")
         check_training(sides[1], "to validate with")
         self._head = self._make_head()
@@ -394,7 +398,7 @@ class Cloning(Imitation, abstract=True):
 
     def _network(self, actions: tuple[str, ...]) -> dict[str, Any]:
         """Return the settings of a brain with a network for these actions."""
-        channels, height, width = self._eyes.shape
+        channels, height, width = self._preprocessing.shape
         return {
             "channels": channels,
             "height": height,
@@ -536,11 +540,11 @@ class ClonePolicy(
     """Train a network for PolicyHead to act as a teacher would, on the user's data set `data`.
 
     Its brain is that of the FighterMask that the policy will see through; FighterMask, CenterMasks,
-    Crop and Resize themselves look at the pictures of the data set. In play, a FrameStack with a
+    Crop and Resize themselves preprocess the pictures of the data set. In play, a FrameStack with a
     mean of 0 and a deviation of 1 stacks what they show. Labels are the teacher's actions; samples
     in which no action has an effect are left out.
 
-    First all pictures are looked at, some episodes on each tick, by all workers of the run. Then
+    First all pictures are preprocessed, some episodes on each tick, by all workers of the run. Then
     each tick takes some steps of the optimizer. The folder `training/NAME` in $MINIBRAINS_HOME has
     checkpoints that PolicyHead can play, the curves, and everything to go on with: a training that
     was stopped or killed goes on from the last checkpoint when the workflow is run again, as if it

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from minibrains.errors import MinibrainsError
-from nodes.learning.lessons import Lessons
+from nodes.learning.examples import Examples
 
 if TYPE_CHECKING:
     import torch
@@ -22,27 +22,27 @@ class Objective(ABC):
     """The loss of a network's logits [n, outputs] for some samples, and whether they are right."""
 
     @abstractmethod
-    def losses(self, logits: torch.Tensor, lessons: Lessons, rows: np.ndarray) -> torch.Tensor:
+    def losses(self, logits: torch.Tensor, examples: Examples, rows: np.ndarray) -> torch.Tensor:
         """Return what is minimised for each sample: float32 [n].
 
         Args:
             logits: float32 [n, outputs].
-            lessons: The samples.
+            examples: The samples.
             rows: int64 [n]: which of them the logits are for.
         """
 
     @abstractmethod
-    def surprise(self, logits: torch.Tensor, lessons: Lessons, rows: np.ndarray) -> torch.Tensor:
+    def surprise(self, logits: torch.Tensor, examples: Examples, rows: np.ndarray) -> torch.Tensor:
         """Return the cross-entropy of the teacher's answers in nats, without any weights; a sum
         over the samples.
         """
 
     @abstractmethod
-    def agrees(self, logits: torch.Tensor, lessons: Lessons, rows: np.ndarray) -> torch.Tensor:
+    def agrees(self, logits: torch.Tensor, examples: Examples, rows: np.ndarray) -> torch.Tensor:
         """Return whether the likeliest answer is the teacher's: bool [n]."""
 
     @abstractmethod
-    def answers(self, lessons: Lessons) -> np.ndarray:
+    def answers(self, examples: Examples) -> np.ndarray:
         """Return the teacher's answers in all samples: [samples, 1 or outputs]."""
 
 
@@ -79,12 +79,12 @@ class ActionObjective(Objective):
             self._weights[actions.index(name)] = weight
         self._smoothing, self._second = smoothing, second
 
-    def losses(self, logits: torch.Tensor, lessons: Lessons, rows: np.ndarray) -> torch.Tensor:
+    def losses(self, logits: torch.Tensor, examples: Examples, rows: np.ndarray) -> torch.Tensor:
         import torch
         from torch.nn import functional
 
-        labels = torch.from_numpy(lessons.labels[rows])
-        seconds = torch.from_numpy(lessons.seconds[rows])
+        labels = torch.from_numpy(examples.labels[rows])
+        seconds = torch.from_numpy(examples.seconds[rows])
         losses = torch.zeros(len(rows))
         for share, actions in ((1 - self._second, labels), (self._second, seconds)):
             each = functional.cross_entropy(
@@ -97,20 +97,20 @@ class ActionObjective(Objective):
             losses = losses + share * each / self._weights[actions].mean()
         return losses
 
-    def surprise(self, logits: torch.Tensor, lessons: Lessons, rows: np.ndarray) -> torch.Tensor:
+    def surprise(self, logits: torch.Tensor, examples: Examples, rows: np.ndarray) -> torch.Tensor:
         import torch
         from torch.nn import functional
 
-        labels = torch.from_numpy(lessons.labels[rows])
+        labels = torch.from_numpy(examples.labels[rows])
         return functional.cross_entropy(logits, labels, reduction="sum")
 
-    def agrees(self, logits: torch.Tensor, lessons: Lessons, rows: np.ndarray) -> torch.Tensor:
+    def agrees(self, logits: torch.Tensor, examples: Examples, rows: np.ndarray) -> torch.Tensor:
         import torch
 
-        return logits.argmax(1) == torch.from_numpy(lessons.labels[rows])
+        return logits.argmax(1) == torch.from_numpy(examples.labels[rows])
 
-    def answers(self, lessons: Lessons) -> np.ndarray:
-        return lessons.labels[:, None]
+    def answers(self, examples: Examples) -> np.ndarray:
+        return examples.labels[:, None]
 
 
 class ButtonObjective(Objective):
@@ -136,10 +136,10 @@ class ButtonObjective(Objective):
         self._positive_weight = torch.tensor(positive_weight)
         self._focus = focus
 
-    def losses(self, logits: torch.Tensor, lessons: Lessons, rows: np.ndarray) -> torch.Tensor:
+    def losses(self, logits: torch.Tensor, examples: Examples, rows: np.ndarray) -> torch.Tensor:
         from torch.nn import functional
 
-        held = self._held(lessons, rows)
+        held = self._held(examples, rows)
         each = functional.binary_cross_entropy_with_logits(
             logits, held, pos_weight=self._positive_weight, reduction="none"
         )
@@ -149,21 +149,21 @@ class ButtonObjective(Objective):
             each = each * wrong**self._focus
         return each.sum(1)
 
-    def surprise(self, logits: torch.Tensor, lessons: Lessons, rows: np.ndarray) -> torch.Tensor:
+    def surprise(self, logits: torch.Tensor, examples: Examples, rows: np.ndarray) -> torch.Tensor:
         from torch.nn import functional
 
-        held = self._held(lessons, rows)
+        held = self._held(examples, rows)
         return functional.binary_cross_entropy_with_logits(logits, held, reduction="sum")
 
-    def agrees(self, logits: torch.Tensor, lessons: Lessons, rows: np.ndarray) -> torch.Tensor:
-        return ((logits > 0) == self._held(lessons, rows).bool()).all(1)
+    def agrees(self, logits: torch.Tensor, examples: Examples, rows: np.ndarray) -> torch.Tensor:
+        return ((logits > 0) == self._held(examples, rows).bool()).all(1)
 
-    def answers(self, lessons: Lessons) -> np.ndarray:
-        answers: np.ndarray = self._presses[lessons.labels]
+    def answers(self, examples: Examples) -> np.ndarray:
+        answers: np.ndarray = self._presses[examples.labels]
         return answers
 
-    def _held(self, lessons: Lessons, rows: np.ndarray) -> torch.Tensor:
+    def _held(self, examples: Examples, rows: np.ndarray) -> torch.Tensor:
         """Return 1 where the teacher holds a button: float32 [n, buttons]."""
         import torch
 
-        return torch.from_numpy(self._presses[lessons.labels[rows]].astype(np.float32))
+        return torch.from_numpy(self._presses[examples.labels[rows]].astype(np.float32))

@@ -35,8 +35,8 @@ from nodes.learning import curves
 from nodes.learning.checkpoint import check_same, resume, settings_of, writing
 from nodes.learning.data_set import DataSet
 from nodes.learning.episode_file import EpisodeInfo, load_arrow
+from nodes.learning.examples import hash_data, lineage, split
 from nodes.learning.imitation import NOTHING_YET, Imitation, Learning
-from nodes.learning.lessons import hash_data, lineage, split
 from nodes.learning.trainer import (
     CURVES,
     VALIDATIONS,

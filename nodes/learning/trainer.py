@@ -19,7 +19,7 @@ from nodes.learning.checkpoint import (
     pack,
     unpack,
 )
-from nodes.learning.lessons import Lessons
+from nodes.learning.examples import Examples
 from nodes.learning.objectives import Objective
 from nodes.learning.replay import PrioritizedReplay
 from nodes.policies.network import FrameNetwork
@@ -69,8 +69,8 @@ class Trainer:
     head: FrameNetwork
     """The node whose network learns, from the weights of its brain on. It need not be opened."""
     objective: Objective
-    training: Lessons
-    validation: Lessons
+    training: Examples
+    validation: Examples
     step: int = 0
     """Number of steps that are done."""
     curves: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in CURVES})
@@ -393,9 +393,9 @@ def count_labels(labels: Sequence[int] | np.ndarray, actions: tuple[str, ...]) -
     return {name: count for name, count in zip(actions, counts, strict=True) if count}
 
 
-def check_training(lessons: Lessons, what: str) -> None:
+def check_training(examples: Examples, what: str) -> None:
     """Raise DataError if there is nothing to learn from, or to validate with."""
-    if not len(lessons):
+    if not len(examples):
         raise DataError(
             f"the matches {what} have no sample in which an action has an effect; "
             "expected actionable to be linked where the data was collected"

@@ -12,7 +12,7 @@ from nodes.actions.history import fill_history, longest_history
 from nodes.language.asking import Pretrained
 from nodes.learning.data_set import DataSet
 from nodes.learning.episode_file import NONE, EpisodeInfo, EpisodeSamples, decode_picture
-from nodes.learning.lessons import target
+from nodes.learning.examples import target
 
 if TYPE_CHECKING:
     import torch

@@ -19,7 +19,7 @@ from nodes.learning import asked_brains
 from nodes.learning.asked_brains import Answers, load_asked, questions_of, refusal
 from nodes.learning.data_set import DataSet
 from nodes.learning.episode_file import NONE
-from nodes.learning.lessons import Eyes, EyesParts, Job, Lessons, look
+from nodes.learning.examples import Examples, Job, Preprocessing, PreprocessingParts, preprocess
 from nodes.learning.sample_table import SampleFilter, SampleTable
 from nodes.learning.trainer import as_shown
 from nodes.policies.network import PolicyHead, PolicyHeadBrain
@@ -48,11 +48,13 @@ def test_a_policy_is_asked_with_the_eyes_of_its_training(home: Path) -> None:
     (info,) = data.episodes()
     answers = load_asked(path, home / "models").ask(data.read(info))
 
-    eyes = Eyes(COLORS, True, 3, SMALL["center"], SMALL["box"], SMALL["size"])
-    lesson = look(Job(data.folder, info, EyesParts.of(eyes), (), actionable=False))
+    preprocessing = Preprocessing(COLORS, True, 3, SMALL["center"], SMALL["box"], SMALL["size"])
+    found = preprocess(
+        Job(data.folder, info, PreprocessingParts.of(preprocessing), (), actionable=False)
+    )
     head = PolicyHead(brain=PolicyHeadBrain.load(path))
     head.module = head.make_module()
-    frames = Lessons(eyes, [lesson]).frames(np.arange(info.samples))
+    frames = Examples(preprocessing, [found]).frames(np.arange(info.samples))
     probabilities = head.answer(as_shown(frames)).softmax(1).detach().numpy()
 
     assert np.array_equal(answers.ticks, data.read(info).ticks)
@@ -119,7 +121,7 @@ def test_answers_are_kept_as_long_as_the_pictures_are_the_same(
     first = asked.ask(data.read(info))
 
     data.correct({info.key: {0: 0, 10: 0, 20: 0}})
-    monkeypatch.delattr(asked_brains, "look_at")  # so it cannot be asked again
+    monkeypatch.delattr(asked_brains, "preprocess_samples")  # so it cannot be asked again
     (corrected,) = data.episodes()
     again = asked.ask(data.read(corrected))
     assert np.array_equal(again.actions, first.actions)

@@ -16,7 +16,7 @@ from minibrains.brain_file import read_header
 from minibrains.errors import BrainError, MinibrainsError
 from minibrains.testing import ScratchHost, opened
 from nodes.learning.calibrate import Calibrate, match_bias, match_thresholds
-from nodes.learning.lessons import Eyes, Lesson, Lessons
+from nodes.learning.examples import EpisodeExamples, Examples, Preprocessing
 from nodes.learning.objectives import ButtonObjective
 from nodes.policies.buttons import (
     ButtonCalibration,
@@ -105,7 +105,7 @@ def test_moments_in_which_no_action_has_an_effect_are_learned_from_if_wanted(
     assert counts == [8 * 35, 8 * 40]
 
 
-def _objective(**changes: float) -> tuple[ButtonObjective, Lessons]:
+def _objective(**changes: float) -> tuple[ButtonObjective, Examples]:
     """An objective, and three samples: the teacher waits, kicks and punches."""
     presses = np.array([[1, 0], [0, 1], [1, 1]], bool)
     settings = {"positive_weight": 1.0, "focus": 0.0, **changes}
@@ -114,9 +114,9 @@ def _objective(**changes: float) -> tuple[ButtonObjective, Lessons]:
     pictures = [b""] * 3
     labels = np.array([0, 1, 2])
     no_numbers = np.empty((3, 0), np.float32)
-    lesson = Lesson(pictures, labels, labels, no_numbers)
-    eyes = Eyes(COLORS, True, 3, SMALL["center"], SMALL["box"], SMALL["size"])
-    return objective, Lessons(eyes, [lesson])
+    found = EpisodeExamples(pictures, labels, labels, no_numbers)
+    preprocessing = Preprocessing(COLORS, True, 3, SMALL["center"], SMALL["box"], SMALL["size"])
+    return objective, Examples(preprocessing, [found])
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def _objective(**changes: float) -> tuple[ButtonObjective, Lessons]:
     ],
 )
 def test_the_loss_is_that_of_the_papers(weight: float, focus: float) -> None:
-    objective, lessons = _objective(positive_weight=weight, focus=focus)
+    objective, examples = _objective(positive_weight=weight, focus=focus)
     logits = np.array([[2.0, -1.0], [0.5, 0.1], [-3.0, 4.0]])
     held = np.array([[1, 0], [0, 1], [1, 1]])
 
@@ -138,7 +138,7 @@ def test_the_loss_is_that_of_the_papers(weight: float, focus: float) -> None:
     of_others = -(probability**focus) * np.log(1 - probability)
     expected = np.where(held, of_held, of_others).sum(axis=1)
 
-    losses = objective.losses(torch.tensor(logits), lessons, np.arange(3))
+    losses = objective.losses(torch.tensor(logits), examples, np.arange(3))
     assert losses.numpy() == pytest.approx(expected, rel=1e-5)
 
 

@@ -25,7 +25,15 @@ from nodes.learning.checkpoint import RESUME, pack, unpack
 from nodes.learning.clone import ClonePolicy
 from nodes.learning.data_set import DataSet
 from nodes.learning.episode_file import Sample, decode_picture
-from nodes.learning.lessons import Eyes, EyesParts, Job, Lessons, hash_data, look, split
+from nodes.learning.examples import (
+    Examples,
+    Job,
+    Preprocessing,
+    PreprocessingParts,
+    hash_data,
+    preprocess,
+    split,
+)
 from nodes.learning.replay import PrioritizedReplay
 from nodes.policies.network import PolicyHead, PolicyHeadBrain
 from nodes.vision.fighters import CenterMasks, FighterMask
@@ -94,7 +102,7 @@ def test_it_learns_to_act_as_the_teacher(tmp_path: Path, home: Path) -> None:
     picture = folder / "training_curves.png"
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert list((folder / "events").iterdir())
-    assert not (folder / "looked").exists()
+    assert not (folder / "preprocessed").exists()
 
 
 def test_it_computes_in_bf16(tmp_path: Path, home: Path) -> None:
@@ -152,17 +160,17 @@ def test_its_second_choice_is_the_teacher_s(tmp_path: Path, home: Path) -> None:
         data.write(info(number), samples)
     _train(clone(second=0.2, epochs=16), tmp_path)
 
-    eyes = Eyes(COLORS, True, 3, SMALL["center"], SMALL["box"], SMALL["size"])
+    preprocessing = Preprocessing(COLORS, True, 3, SMALL["center"], SMALL["box"], SMALL["size"])
     head: Any = PolicyHead(brain=_policy(home))
     agreed: list[bool] = []
     for episode in data.episodes():
-        job = Job(data.folder, episode, EyesParts.of(eyes), ())
-        lesson = look(job)
-        lessons = Lessons(eyes, [lesson])
-        rows = np.arange(len(lessons))
-        frames = lessons.frames(rows) / np.float32(255)
+        job = Job(data.folder, episode, PreprocessingParts.of(preprocessing), ())
+        found = preprocess(job)
+        examples = Examples(preprocessing, [found])
+        rows = np.arange(len(examples))
+        frames = examples.frames(rows) / np.float32(255)
         with opened(head, ScratchHost(tmp_path)):
-            for frame, label, second in zip(frames, lesson.labels, lesson.seconds, strict=True):
+            for frame, label, second in zip(frames, found.labels, found.seconds, strict=True):
                 logits = head.tick(frame)
                 best, next_best = logits.argsort()[::-1][:2]
                 if label and best == label:
@@ -200,12 +208,12 @@ def test_the_brain_says_what_it_comes_from(tmp_path: Path, home: Path) -> None:
 def test_training_and_play_see_the_same(tmp_path: Path) -> None:
     data = write_fights(2)
     episode = data.episodes()[0]
-    eyes = Eyes(COLORS, True, 3, SMALL["center"], SMALL["box"], SMALL["size"])
-    job = Job(data.folder, episode, EyesParts.of(eyes), ())
-    lesson = look(job)
-    lessons = Lessons(job.eyes.whole(), [lesson])
-    rows = np.arange(len(lesson.pictures))
-    shown = lessons.frames(rows).astype(np.float32) / np.float32(255)
+    preprocessing = Preprocessing(COLORS, True, 3, SMALL["center"], SMALL["box"], SMALL["size"])
+    job = Job(data.folder, episode, PreprocessingParts.of(preprocessing), ())
+    learned = preprocess(job)
+    examples = Examples(job.preprocessing.whole(), [learned])
+    rows = np.arange(len(learned.pictures))
+    shown = examples.frames(rows).astype(np.float32) / np.float32(255)
 
     mask = FighterMask(brain=COLORS, turn=True)
     center = CenterMasks(column=12, strip=16)

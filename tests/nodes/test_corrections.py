@@ -13,7 +13,7 @@ from minibrains.errors import DataError
 from minibrains.games.splits import HELD_BACK, Splits
 from nodes.learning.data_set import DataSet
 from nodes.learning.episode_file import Sample
-from nodes.learning.lessons import hash_data
+from nodes.learning.examples import hash_data
 from tests.support.data_sets import INFO, rewrite, samples, write
 
 KEY = INFO.key

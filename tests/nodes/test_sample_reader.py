@@ -16,7 +16,7 @@ from nodes.actions.sink import ActionTable
 from nodes.learning.agreement import Agreement
 from nodes.learning.data_set import DataSet
 from nodes.learning.episode_file import decode_picture
-from nodes.learning.lessons import Eyes, EyesParts, Job, Lessons, look
+from nodes.learning.examples import Examples, Job, Preprocessing, PreprocessingParts, preprocess
 from nodes.learning.reader import Moment, SampleReader
 from nodes.learning.trainer import as_shown
 from nodes.policies.network import PolicyHead, PolicyHeadBrain
@@ -201,15 +201,15 @@ def test_a_network_agrees_as_often_as_the_trainer_says(
 
     head = PolicyHead(brain=PolicyHeadBrain.load(models / "head.safetensors"))
     head.module = head.make_module()
-    eyes = Eyes(COLORS, True, 3, SMALL["center"], SMALL["box"], SMALL["size"])
+    preprocessing = Preprocessing(COLORS, True, 3, SMALL["center"], SMALL["box"], SMALL["size"])
     for info, row in zip(data.episodes(), json.loads(done.stdout)["episodes"], strict=True):
-        lesson = look(Job(data.folder, info, EyesParts.of(eyes), ()))
-        shown = Lessons(eyes, [lesson]).frames(np.arange(len(lesson.pictures)))
+        found = preprocess(Job(data.folder, info, PreprocessingParts.of(preprocessing), ()))
+        shown = Examples(preprocessing, [found]).frames(np.arange(len(found.pictures)))
         with torch.no_grad():
             logits: Any = head.forward(as_shown(shown))  # type: ignore[arg-type]
             best = logits.argmax(1).numpy()
-        agreed = int((best == lesson.labels).sum())
-        assert (row["agreed"], row["decisions"]) == (agreed, len(lesson.labels))
+        agreed = int((best == found.labels).sum())
+        assert (row["agreed"], row["decisions"]) == (agreed, len(found.labels))
 
 
 def test_only_a_tick_with_both_counts() -> None:

@@ -205,6 +205,11 @@ RETIRED_TYPESCRIPT = {
     "hush": "clearMessages",
     "Doors": "EditorCallbacks",
     "doors": "callbacks",
+    "EyesParts": "PreprocessingParts",
+    "Lesson": "EpisodeExamples",
+    "Lessons": "Examples",
+    "LessonFiles": "ExampleFiles",
+    "look_at": "preprocess_samples",
 }
 """The same for the TypeScript of the editor alone."""
 

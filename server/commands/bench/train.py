@@ -15,7 +15,7 @@ from minibrains.run.run import Run
 from minibrains.run.spec import RunSpec
 from nodes.learning.clone import ClonePolicy
 from nodes.learning.data_set import DataSet
-from nodes.learning.lessons import Eyes, EyesParts, Job, Lessons, look
+from nodes.learning.examples import Examples, Job, Preprocessing, PreprocessingParts, preprocess
 from nodes.policies.network import PolicyHead
 from server.commands.bench import train_answers
 from server.commands.bench.measure import medians, seconds
@@ -32,7 +32,7 @@ def run() -> dict[str, Any]:
     """Return `{"cases": [{"what", "samples_per_s", "plain_per_s", "ratio"}]}`.
 
     A few matches of `duel_collect` are played into an empty folder, read with all pictures, and
-    looked at by the eyes of `duel_clone`, all in one process. Then `duel_clone` trains in turns
+    preprocessed as by `duel_clone`, all in one process. Then `duel_clone` trains in turns
     with a plain loop of torch: the same network, optimizer, size of batches and samples, which are
     all in memory, without auxiliary variables, curves and checkpoints. The last case is that of
     `train_answers`. `ratio` is that of the medians. Raises what a run raises.
@@ -46,12 +46,12 @@ def run() -> dict[str, Any]:
             run.engine.reset(0, 0)
             node = run.engine.nodes["clone"]
             began = perf_counter()
-            lessons = _look(data, node)
+            examples = _preprocess(data, node)
             looking = perf_counter() - began
-            run.engine.advance(3)  # look, make the trainer, and warm up
+            run.engine.advance(3)  # preprocess, make the trainer, and warm up
             works = {
                 "training": lambda: run.engine.advance(1),
-                "plain": plain_loop(node, lessons),
+                "plain": plain_loop(node, examples),
             }
             taken = medians(works, TURNS)
         answering, plain = train_answers.measure()
@@ -116,19 +116,24 @@ def _settings() -> dict[str, Any]:
     }
 
 
-def _look(data: DataSet, node: ClonePolicy) -> Lessons:
-    eyes = Eyes(node.brain, node.turn, node.pictures, node.center, node.box, node.size)
-    seen = [look(Job(data.folder, info, EyesParts.of(eyes), ())) for info in data.episodes()]
-    return Lessons(eyes, seen)
+def _preprocess(data: DataSet, node: ClonePolicy) -> Examples:
+    preprocessing = Preprocessing(
+        node.brain, node.turn, node.pictures, node.center, node.box, node.size
+    )
+    seen = [
+        preprocess(Job(data.folder, info, PreprocessingParts.of(preprocessing), ()))
+        for info in data.episodes()
+    ]
+    return Examples(preprocessing, seen)
 
 
-def plain_loop(node: ClonePolicy, lessons: Lessons) -> Callable[[], None]:
+def plain_loop(node: ClonePolicy, examples: Examples) -> Callable[[], None]:
     """Return a function that takes STEPS steps, as anybody would write them."""
     import torch
     from torch.nn import functional
 
-    frames = torch.from_numpy(lessons.frames(np.arange(len(lessons))))
-    labels = torch.from_numpy(lessons.labels)
+    frames = torch.from_numpy(examples.frames(np.arange(len(examples))))
+    labels = torch.from_numpy(examples.labels)
     channels, height, width = frames.shape[1:]
     config = {
         "channels": channels,

@@ -1,4 +1,4 @@
-"""The samples of a data set as a policy's eyes show them, ready to learn from."""
+"""The examples that a policy learns from: the samples of a data set, preprocessed as in play."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from nodes.vision.fighters import CenterMasks, FighterColors, FighterMask
 from nodes.vision.frames import Crop, Resize
 
 _VERSION: Final = "4"
-"""The version of the files of what was looked at."""
+"""The version of the files of preprocessed episodes."""
 COLORS: Final = 2
 """Number of masks that a FighterMask makes of a picture."""
-LOOKED_AT_ONCE: Final = 4
-"""Number of episodes that are looked at on a tick: other workers of the run take some of them."""
+PREPROCESSED_AT_ONCE: Final = 4
+"""Number of episodes that are preprocessed on a tick: other workers of the run take some."""
 
 
-class Eyes(NamedTuple):
+class Preprocessing(NamedTuple):
     """The way from a stored picture to what the network is shown, by the nodes that also play."""
 
     colors: FighterColors
@@ -46,8 +46,8 @@ class Eyes(NamedTuple):
     """The settings of Resize: width and height in pixels."""
 
     @classmethod
-    def of_settings(cls, settings: Mapping[str, Any], colors: FighterColors) -> Eyes:
-        """Return the eyes of a training, by the entry "eyes" in the header of its brain."""
+    def of_settings(cls, settings: Mapping[str, Any], colors: FighterColors) -> Preprocessing:
+        """Return that of a training, from the entry "eyes" in the header of its brain."""
         return cls(
             colors,
             settings["turn"],
@@ -73,8 +73,8 @@ class Eyes(NamedTuple):
         return digest.hexdigest()
 
 
-class EyesParts(NamedTuple):
-    """Eyes in a form that can be pickled."""
+class PreprocessingParts(NamedTuple):
+    """Preprocessing in a form that can be pickled."""
 
     looks: tuple[str, ...]
     characters: tuple[str, ...]
@@ -83,41 +83,41 @@ class EyesParts(NamedTuple):
     settings: tuple[Any, ...]
 
     @classmethod
-    def of(cls, eyes: Eyes) -> EyesParts:
-        """Take eyes apart."""
-        colors = eyes.colors
+    def of(cls, preprocessing: Preprocessing) -> PreprocessingParts:
+        """Take it apart."""
+        colors = preprocessing.colors
         return cls(
             colors.looks,
             colors.characters,
             np.array(colors.colors),
             np.array(colors.share),
-            eyes[1:],
+            preprocessing[1:],
         )
 
-    def whole(self) -> Eyes:
-        """Put the eyes together again."""
+    def whole(self) -> Preprocessing:
+        """Put it together again."""
         colors = FighterColors(
             looks=self.looks,
             characters=self.characters,
             colors=self.colors,
             share=self.share,
         )
-        return Eyes(colors, *self.settings)
+        return Preprocessing(colors, *self.settings)
 
 
 class Job(NamedTuple):
-    """One episode to look at: all that a worker is told."""
+    """One episode to preprocess: all that a worker is told."""
 
     folder: Path
     """The folder of the data set."""
     info: EpisodeInfo
-    eyes: EyesParts
+    preprocessing: PreprocessingParts
     targets: tuple[str, ...]
     actionable: bool = True
     """Leave the samples out in which no action has an effect."""
 
 
-class Lesson(NamedTuple):
+class EpisodeExamples(NamedTuple):
     """The samples of one episode that are learned from, in the order of their ticks."""
 
     pictures: list[bytes]
@@ -130,10 +130,10 @@ class Lesson(NamedTuple):
     """float32 [n, targets], in the units of the game's variables."""
 
 
-def look(job: Job) -> Lesson:
-    """Look at the samples of an episode.
+def preprocess(job: Job) -> EpisodeExamples:
+    """Preprocess the samples of an episode.
 
-    Every picture is shown to the eyes, because FighterMask follows a match from its first one; only
+    Every picture is preprocessed, because FighterMask follows a match from its first one; only
     then are samples left out.
 
     Raises:
@@ -141,20 +141,20 @@ def look(job: Job) -> Lesson:
             and row.
     """
     samples = DataSet(job.folder).read(job.info)
-    return look_at(samples, job.eyes.whole(), job.targets, job.actionable)
+    return preprocess_samples(samples, job.preprocessing.whole(), job.targets, job.actionable)
 
 
-def look_at(
-    samples: EpisodeSamples, eyes: Eyes, targets: Sequence[str], actionable: bool
-) -> Lesson:
-    """Look at samples of an episode; see `look` and Job.
+def preprocess_samples(
+    samples: EpisodeSamples, preprocessing: Preprocessing, targets: Sequence[str], actionable: bool
+) -> EpisodeExamples:
+    """Preprocess samples of an episode; see `preprocess` and Job.
 
     Raises:
         DataError: A picture is damaged or of another size, or a variable is missing; names file
             and row.
     """
-    mask = FighterMask(brain=eyes.colors, turn=eyes.turn)
-    after = _nodes_after_the_mask(eyes)
+    mask = FighterMask(brain=preprocessing.colors, turn=preprocessing.turn)
+    after = _nodes_after_the_mask(preprocessing)
     mask.open(None)  # type: ignore[arg-type]  # it asks nothing of its host
     for node in (mask, *after):
         node.reset(Episode(0, 0))
@@ -162,7 +162,7 @@ def look_at(
     pictures: list[bytes] = []
     for row in range(len(samples)):
         planes: list[np.ndarray] = []
-        for picture in _parts(samples, row, eyes):
+        for picture in _parts(samples, row, preprocessing):
             masks = mask.tick(picture).masks
             for node in after:
                 masks = node.tick(masks)
@@ -177,40 +177,41 @@ def look_at(
     for column, name in enumerate(targets):
         values[:, column] = target(samples, name)
     seconds = np.where(samples.seconds == NONE, samples.actions, samples.seconds)
-    return Lesson(
+    return EpisodeExamples(
         [pictures[row] for row in kept], samples.actions[kept], seconds[kept], values[kept]
     )
 
 
-def _nodes_after_the_mask(eyes: Eyes) -> list[Any]:
+def _nodes_after_the_mask(preprocessing: Preprocessing) -> list[Any]:
     """Return the nodes that the masks go through, in order."""
-    left, top, width, height = eyes.box
-    columns, rows = eyes.size
+    left, top, width, height = preprocessing.box
+    columns, rows = preprocessing.size
     nodes: list[Any] = [
         Crop(left=left, top=top, width=width, height=height),
         Resize(width=columns, height=rows),
     ]
-    if eyes.center:
-        column, strip = eyes.center
+    if preprocessing.center:
+        column, strip = preprocessing.center
         nodes.insert(0, CenterMasks(column=column, strip=strip))
     return nodes
 
 
-def _parts(samples: EpisodeSamples, row: int, eyes: Eyes) -> list[np.ndarray]:
+def _parts(samples: EpisodeSamples, row: int, preprocessing: Preprocessing) -> list[np.ndarray]:
     """Return the pictures of a sample, oldest first. Raises DataError."""
     stored = samples.picture(row)
-    height, rest = divmod(len(stored), eyes.pictures)
-    left, top, wide, high = eyes.box
-    columns = stored.shape[1] + sum(eyes.center[1:])  # a strip makes the masks wider
+    height, rest = divmod(len(stored), preprocessing.pictures)
+    left, top, wide, high = preprocessing.box
+    columns = stored.shape[1] + sum(preprocessing.center[1:])  # a strip makes the masks wider
     fits = stored.shape[2] == 3 and left + wide <= columns and top + high <= height
     if rest or not fits:
         found = "x".join(map(str, stored.shape[:2]))
         raise DataError(
             f"{samples.path}, row {row}: the picture has {found} pixels and {stored.shape[2]} "
-            f"colours; expected {eyes.pictures} pictures in colour, one below the other, that the "
-            f"box {list(eyes.box)} is inside of; set pictures and box, or use another data set"
+            f"colours; expected {preprocessing.pictures} pictures in colour, one below the other, "
+            f"that the box {list(preprocessing.box)} is inside of; set pictures and box, or use "
+            "another data set"
         )
-    return np.split(stored, eyes.pictures)
+    return np.split(stored, preprocessing.pictures)
 
 
 def target(samples: EpisodeSamples, name: str) -> np.ndarray:
@@ -232,20 +233,20 @@ def target(samples: EpisodeSamples, name: str) -> np.ndarray:
     return values
 
 
-class Lessons:
+class Examples:
     """The samples of many episodes, numbered one after the other."""
 
-    def __init__(self, eyes: Eyes, lessons: Sequence[Lesson]) -> None:
-        """Join episodes. `eyes` are those that have looked at them."""
-        self._shape = eyes.shape
+    def __init__(self, preprocessing: Preprocessing, examples: Sequence[EpisodeExamples]) -> None:
+        """Join episodes, which were preprocessed in the same way."""
+        self._shape = preprocessing.shape
         self._pictures: list[bytes] = []
-        for lesson in lessons:
-            self._pictures += lesson.pictures
-        self.labels = np.concatenate([lesson.labels for lesson in lessons])
+        for episode in examples:
+            self._pictures += episode.pictures
+        self.labels = np.concatenate([episode.labels for episode in examples])
         """int64 [n]: the teacher's actions."""
-        self.seconds = np.concatenate([lesson.seconds for lesson in lessons])
+        self.seconds = np.concatenate([episode.seconds for episode in examples])
         """int64 [n]: its second best actions; its actions where it names no other."""
-        self.targets = np.concatenate([lesson.targets for lesson in lessons])
+        self.targets = np.concatenate([episode.targets for episode in examples])
         """float32 [n, targets], in the units of the game's variables."""
 
     def __len__(self) -> int:
@@ -260,22 +261,22 @@ class Lessons:
         return frames
 
 
-class LessonFiles:
-    """Files of what has been looked at: a training that goes on need not look again."""
+class ExampleFiles:
+    """Files of preprocessed episodes: a training that goes on need not preprocess them again."""
 
     def __init__(
-        self, folder: Path, eyes: Eyes, targets: tuple[str, ...], actionable: bool
+        self, folder: Path, preprocessing: Preprocessing, targets: tuple[str, ...], actionable: bool
     ) -> None:
         """Name the folder, and what the files depend on beside the data."""
         self._folder = folder
         self._about = {
             "version": _VERSION,
-            "eyes": eyes.digest,
+            "eyes": preprocessing.digest,
             "targets": json.dumps(targets),
             "actionable": json.dumps(actionable),
         }
 
-    def read(self, data: DataSet, info: EpisodeInfo) -> Lesson | None:
+    def read(self, data: DataSet, info: EpisodeInfo) -> EpisodeExamples | None:
         """Return what was seen of an episode; None: nothing, or of other data."""
         import safetensors
 
@@ -292,19 +293,19 @@ class LessonFiles:
         for end in found["ends"].tolist():
             pictures.append(pixels[start:end])
             start = end
-        return Lesson(pictures, found["labels"], found["seconds"], found["targets"])
+        return EpisodeExamples(pictures, found["labels"], found["seconds"], found["targets"])
 
-    def write(self, data: DataSet, info: EpisodeInfo, lesson: Lesson) -> None:
+    def write(self, data: DataSet, info: EpisodeInfo, episode: EpisodeExamples) -> None:
         """Keep what was seen of an episode. Raises OSError."""
         from safetensors.numpy import save
 
-        sizes = [len(picture) for picture in lesson.pictures]
+        sizes = [len(picture) for picture in episode.pictures]
         arrays: dict[str, np.ndarray] = {
-            "pixels": np.frombuffer(b"".join(lesson.pictures), np.uint8),
+            "pixels": np.frombuffer(b"".join(episode.pictures), np.uint8),
             "ends": np.cumsum(sizes, dtype=np.int64),
-            "labels": lesson.labels,
-            "seconds": lesson.seconds,
-            "targets": lesson.targets,
+            "labels": episode.labels,
+            "seconds": episode.seconds,
+            "targets": episode.targets,
         }
         write_atomic(self._path(info), save(arrays, self._expected(data, info)))
 
