@@ -162,6 +162,11 @@ RETIRED = {
     "plain_value": "to_json",
     "read_value": "parse_value",
     "shipped": "bundled_dir",
+    # learning
+    "EyesParts": "PreprocessingParts",
+    "Lesson": "EpisodeExamples",
+    "LessonFiles": "ExampleFiles",
+    "look_at": "preprocess_samples",
 }
 """Retired identifier -> what to write instead.
 
@@ -205,11 +210,6 @@ RETIRED_TYPESCRIPT = {
     "hush": "clearMessages",
     "Doors": "EditorCallbacks",
     "doors": "callbacks",
-    "EyesParts": "PreprocessingParts",
-    "Lesson": "EpisodeExamples",
-    "Lessons": "Examples",
-    "LessonFiles": "ExampleFiles",
-    "look_at": "preprocess_samples",
 }
 """The same for the TypeScript of the editor alone."""
 
