@@ -43,6 +43,34 @@ def check_action_names(graph: Graph, nodes: Mapping[str, object]) -> None:
         raise WorkflowError(faults, graph.workflow.where)
 
 
+def action_names(graph: Graph, nodes: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
+    """Return what the actions, or the buttons, on links are called: `NODE.SOCKET` -> their names,
+    in the order of their numbers, for every input and output from which they reach a node that
+    knows. Where they reach two with different names, those of one are returned.
+    """
+    in_edges: dict[str, list[Edge]] = defaultdict(list)
+    out_edges: dict[tuple[str, str], list[Edge]] = defaultdict(list)
+    for edge in graph.edges:
+        out_edges[edge.source, edge.output.name].append(edge)
+        if _may_carry_an_action(edge):
+            in_edges[edge.target].append(edge)
+    found: dict[str, tuple[str, ...]] = {}
+    for name, node in nodes.items():
+        if not isinstance(node, TakesActions):
+            continue
+        waiting = [name]
+        while waiting:
+            for edge in in_edges[waiting.pop()]:
+                output = f"{edge.source}.{edge.output.name}"
+                if output in found:
+                    continue
+                found[output] = node.takes()
+                waiting.append(edge.source)
+                for read in out_edges[edge.source, edge.output.name]:
+                    found[f"{read.target}.{read.input.name}"] = node.takes()
+    return found
+
+
 def _faults(graph: Graph, nodes: Mapping[str, object]) -> Iterator[Fault]:
     out_edges: dict[str, list[Edge]] = defaultdict(list)
     for edge in graph.edges:

@@ -20,12 +20,12 @@ _BACKOFF: Final = 60
 
 
 def is_picture(value: Any) -> bool:
-    """Return whether a value on a link is a picture: uint8 [h, w], [h, w, 1] or [h, w, 3]."""
+    """Return whether a value on a link is a picture: uint8 [h, w] or [h, w, 1 to 3]."""
     return (
         isinstance(value, np.ndarray)
         and value.dtype == np.uint8
         and value.size > 0
-        and (value.ndim == 2 or (value.ndim == 3 and value.shape[2] in (1, 3)))
+        and (value.ndim == 2 or (value.ndim == 3 and 1 <= value.shape[2] <= 3))
     )
 
 
@@ -53,7 +53,12 @@ class Encoder:
         self._rich = 0
 
     def encode(self, picture: np.ndarray) -> Encoded:
-        """Encode a picture for the websocket."""
+        """Encode a picture for the websocket. Of two channels, such as those of a FighterMask, the
+        first is shown in blue, and the second in red.
+        """
+        if picture.ndim == 3 and picture.shape[2] == 2:
+            first, second = picture[:, :, 0], picture[:, :, 1]
+            picture = np.stack([second, np.zeros_like(first), first], axis=2)
         if self._rich:
             self._rich -= 1
             return _as_jpeg(picture)

@@ -14,8 +14,10 @@ import numpy as np
 
 from minibrains.console import Console
 from minibrains.engine.engine import Engine
+from minibrains.engine.plan import Plan
 from minibrains.engine.stats import NodeStats
 from minibrains.engine.timing import buckets
+from minibrains.graph.action_names import action_names
 from minibrains.hooks import NodeProgress
 from server.http.described_values import describe_in_full, describe_value
 from server.http.previews import Encoded, Encoder
@@ -54,6 +56,9 @@ class RunReporter:
         self._encoders: dict[str, Encoder] = {}
         self._number = 0
         self._reported: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
+        self._names: Mapping[str, tuple[str, ...]] = {}
+        """Socket -> what its actions are called, in the graph of `_named`."""
+        self._named: Plan | None = None
         self._described: dict[tuple[str, str], tuple[Any, Any]] = {}
         """Part and socket -> the last value, and its description."""
         self._stats: dict[str, NodeStats] = {}
@@ -147,16 +152,25 @@ class RunReporter:
         """
         parts: dict[str, dict[str, Any]] = {"inputs": {}, "outputs": {}}
         before, self._described = self._described, {}
+        names = self._names_of_actions()
         for node, sockets in self._controller.full.items():
             for part, values in zip(parts, sockets, strict=True):
                 for name, value in values.items():
                     key = f"{node}.{name}"
                     last, description = before.get((part, key), (None, None))
                     if last is not value:
-                        description = describe_in_full(value)
+                        description = describe_in_full(value, names.get(key, ()))
                     self._described[part, key] = value, description
                     parts[part][key] = description
         return parts
+
+    def _names_of_actions(self) -> Mapping[str, tuple[str, ...]]:
+        """Return `action_names` of the graph that is played, which a live edit replaces."""
+        engine = self._controller.engine
+        if engine is not None and self._controller.full and engine.plan is not self._named:
+            self._named = engine.plan
+            self._names = action_names(engine.plan.graph, engine.nodes)
+        return self._names
 
     def _new(self, part: str, entries: dict[str, Any]) -> dict[str, Any]:
         reported = self._reported[part]

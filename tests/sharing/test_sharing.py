@@ -111,7 +111,8 @@ def test_a_workflow_plays_elsewhere_as_it_did(
     tmp_path: Path, minibrains: Command, elsewhere: Command
 ) -> None:
     workflow = write_workflow(tmp_path / "made")
-    there = minibrains("run", workflow, "--record", "--json")
+    # what films a run is on its tape, but no part of the workflow
+    there = minibrains("run", workflow, "--record", "--video", "clip.mp4", "--json")
     assert there.returncode == 0, there.stderr
     done = minibrains(
         "export", workflow, "shared.zip", "--tape", json.loads(there.stdout)["run_dir"]
@@ -122,7 +123,8 @@ def test_a_workflow_plays_elsewhere_as_it_did(
     imported = json.loads(elsewhere("import", "shared.zip", "--json").stdout)
     home = tmp_path / "elsewhere"
     assert Path(imported["workflow"]) == home / "workflows" / f"{NAME}.json"
-    assert imported["brains"] == {BRAIN: BRAIN}
+    pad_face = "pad_face/plain.safetensors"  # of what filmed it, which the tape names
+    assert imported["brains"] == {BRAIN: BRAIN, pad_face: pad_face}
     assert (home / "models" / BRAIN).is_file()
     here = json.loads(elsewhere("run", imported["workflow"], "--json").stdout)
     there_rows, here_rows = json.loads(there.stdout)["episodes"], here["episodes"]

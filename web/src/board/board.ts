@@ -648,7 +648,7 @@ export class Board {
     this.element.addEventListener(
       "pointerdown",
       (event) => {
-        if (event.button !== 0) return;
+        if (event.button !== 0 || this.view.scale < DETAIL_SCALE) return;
         const { pointer } = this.#canvas;
         const select = pointer.onClick;
         const at = this.fromClient([event.clientX, event.clientY]);

@@ -96,7 +96,7 @@ export async function openGallery(editor: Editor, files: Files): Promise<void> {
       "div",
       { class: "shelves" },
       yours.length ? shelf("Yours", yours) : null,
-      shelf("Examples", [...examples, empty]),
+      shelf("Examples", [empty, ...examples]),
     ),
   );
   element.addEventListener("close", () => element.remove());

@@ -98,7 +98,7 @@ export class Previews {
     if (value === undefined) view = h("p", { class: "muted" }, "Nothing was delivered yet.");
     else if (label === "number" && shown.course.length > 0)
       view = plotView(shown.course, width, height);
-    else view = valueView(value, label, true);
+    else view = valueView(value, label);
     shown.element.replaceChildren(view);
   }
 

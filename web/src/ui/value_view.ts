@@ -3,27 +3,30 @@
 import { isObject, type Json, type JsonObject } from "../model/json";
 import { h } from "./dom";
 
-/** Most probabilities that fit into a small view. */
+/** Most probabilities that stand in their own order. */
 const FEW = 8;
 
-/** Return an element that shows a value. `label` is the label of its type, such as "text" or "logits". In a small view, many
- * probabilities begin with the greatest. */
-export function valueView(value: Json, label: string, isSmall = false): HTMLElement {
+/** Return an element that shows a value. `label` is the label of its type, such as "text" or "logits". Many probabilities begin
+ * with the greatest. */
+export function valueView(value: Json, label: string): HTMLElement {
   if (typeof value === "string") return textView(value);
   if (!isObject(value)) return h("span", { class: "value-plain" }, String(value));
   if (Array.isArray(value.entries)) {
     const shares = label === "probabilities" ? sharesOf(value.entries) : null;
-    return shares ? sharesView(shares, isSmall) : entriesView(value, value.entries);
+    return shares ? sharesView(shares) : entriesView(value, value.entries);
   }
   if (Array.isArray(value.items)) {
     if (label === "pad") return padView(value.items.map(String));
     return itemsView(value, value.items);
   }
+  if (isNumber(value.number ?? null) && typeof value.name === "string")
+    return h("span", { class: "value-plain" }, `${value.number}  ${value.name}`);
   const numbers = Array.isArray(value.numbers) ? value.numbers : [];
+  const names = Array.isArray(value.names) ? value.names.map(String) : [];
   const type = h("small", {}, String(value.type ?? ""));
   if (numbers.length === 0) return type;
   if (label === "logits" && numbers.every(isNumber))
-    return h("div", { class: "stack" }, type, sharesView(softmax(numbers), isSmall));
+    return h("div", { class: "stack" }, type, sharesView(softmax(numbers, names)));
   return h(
     "div",
     { class: "stack" },
@@ -82,21 +85,21 @@ function sharesOf(entries: readonly Json[]): readonly Share[] | null {
 
 const isShare = (entry: { share: Json }): entry is Share => isNumber(entry.share);
 
-function softmax(logits: readonly number[]): readonly Share[] {
+function softmax(logits: readonly number[], names: readonly string[]): readonly Share[] {
   const most = Math.max(...logits);
   const weights = logits.map((logit) => Math.exp(logit - most));
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   return logits.map((logit, i) => ({
-    name: String(i),
+    name: names[i] === undefined ? String(i) : `${i} ${names[i]}`,
     share: weights[i]! / total,
     detail: `logit ${numberText(logit)}`,
   }));
 }
 
-function sharesView(shares: readonly Share[], isSmall: boolean): HTMLElement {
+function sharesView(shares: readonly Share[]): HTMLElement {
   const most = Math.max(...shares.map(({ share }) => share));
   const shown = [...shares];
-  if (isSmall && shares.length > FEW) shown.sort((one, other) => other.share - one.share);
+  if (shares.length > FEW) shown.sort((one, other) => other.share - one.share);
   const rows = shown.map(({ name, share, detail }) =>
     h(
       "li",

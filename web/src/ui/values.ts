@@ -15,6 +15,10 @@ const STEP = 24;
 const LEAST = 96;
 const UNSET = 320;
 
+const NOTHING_YET = "Nothing was delivered yet.";
+const NOT_KEPT =
+  "It is read when it is delivered, and not kept. Link a Preview to it, or pause and press I.";
+
 type Side = "inputs" | "outputs";
 
 export class Values {
@@ -139,12 +143,25 @@ export class Values {
     const { workflow } = this.editor;
     if (socket && hasFrame(socket)) return "A picture, which is shown beside the values.";
     if (side === "inputs") {
-      const isLinked = sources(workflow.nodes[node]!, name).length > 0;
-      return isLinked ? "Nothing was delivered yet." : "Nothing is linked to it.";
+      const [source] = sources(workflow.nodes[node]!, name);
+      if (source === undefined) return "Nothing is linked to it.";
+      return this.#keeps(source.node, source.socket) ? NOTHING_YET : NOT_KEPT;
     }
+    if (type.register || type.background !== null || this.#keeps(node, name)) return NOTHING_YET;
     const isRead = links(workflow).some(({ from }) => from.node === node && from.socket === name);
-    const isKept = isRead || type.register || type.background !== null;
-    return isKept ? "Nothing was delivered yet." : "It is not kept, because nothing reads it.";
+    return isRead ? NOT_KEPT : "It is not kept, because nothing reads it.";
+  }
+
+  /** Return whether the values of an output are kept: something reads the last one, or the output is a register's. */
+  #keeps(node: string, output: string): boolean {
+    const { workflow, catalog } = this.editor;
+    const typeOf = (id: string) => catalog.find(workflow.nodes[id]?.type ?? "");
+    if (typeOf(node)?.register) return true;
+    return links(workflow).some(({ from, to }) => {
+      if (from.node !== node || from.socket !== output) return false;
+      const type = typeOf(to.node);
+      return type === undefined || inputOf(type, to.socket)?.reading !== "on";
+    });
   }
 
   #edgeKey(event: KeyboardEvent): void {
