@@ -49,6 +49,7 @@ def test_from_an_empty_canvas_to_another_machine(
     console = page.add("retro", 60, 60)
     page.set_widget(console, "game", "Duel-Genesis")
     page.set_widget(console, "states", "Level4.KazeVsBron")
+    page.until(f"editor.board.startPicture('{console}') !== null")
     page.screenshot(screenshots, "first-console-light-1280x800")
 
     # what it sees

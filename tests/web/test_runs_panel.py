@@ -119,3 +119,24 @@ def test_a_failed_run_says_why_in_the_list(browser: Browser, tmp_path: Path) -> 
         expect(row.locator(".reason")).to_contain_text("as I was told")
         expect(page.page.locator(".run-picture")).to_have_count(0)
         assert page.errors == []
+
+
+def test_more_runs_are_queued_with_the_next_seeds(page: EditorPage) -> None:
+    page.start_with("airstriker_pixels")
+    page.page.locator('[data-tab="runs"]').click()
+    page.page.locator('[data-clock="realtime"]').click()
+    page.run()
+    page.until("session.run?.tick > 0")
+    shown = page.ask("session.run.id")
+    for seed in (1, 2, 3, 4):
+        page.press("Control+Shift+Enter")
+        expect(page.message).to_have_text(f"A run with seed {seed} is in the queue: see Runs.")
+    assert page.ask("session.run.id") == shown
+
+    queued = page.page.locator('.run-row:has([data-state="queued"])')
+    expect(queued.first).to_be_visible()
+    count = queued.count()
+    last = queued.last
+    last.hover()
+    last.get_by_role("button", name="Take out of the queue").click()
+    expect(queued).to_have_count(count - 1)

@@ -77,6 +77,8 @@ export class Session {
   /** The breakpoints that the run was given. */
   #playedBreakpoints: JsonObject = {};
   #stopped = { id: "", at: 0 };
+  /** The seed of the run that this page requested last. */
+  #lastSeed = 0;
   #behind: { workflow: Workflow; outputs: ReadonlyMap<string, string> } | null = null;
   /** A second run beside the one that is rewound, at the same tick; null: there is none. */
   beside: Beside | null = null;
@@ -132,26 +134,41 @@ export class Session {
   /** Run the workflow as it is on the page; with `recording` the run leaves a tape and a clip. Faults are shown at their nodes. */
   async start(recording = false): Promise<void> {
     const { workflow } = this.editor.document;
-    if (Object.keys(workflow.nodes).length === 0)
-      return showMessage("There is nothing to run yet. Double click the canvas to add a node.");
+    const { run } = workflow;
+    const seed = isObject(run) && typeof run.seed === "number" ? run.seed : 0;
+    const id = await this.#request(workflow, seed, recording);
+    if (id === null) return;
+    this.#lastSeed = seed;
+    this.follow(id);
+    this.#playedGraph = workflow;
+    this.#playedBreakpoints = workflow.breakpoints ?? {};
+  }
+
+  /** Queue one more run of the workflow as it is on the page, with the next seed. What the page shows stays. */
+  async enqueue(): Promise<void> {
+    const seed = this.#lastSeed + 1;
+    if ((await this.#request(this.editor.document.workflow, seed, false)) === null) return;
+    this.#lastSeed = seed;
+    showMessage(`A run with seed ${seed} is in the queue: see Runs.`);
+    this.#emit("lists");
+  }
+
+  /** Ask the server for a run; return its id, or null if it was refused. */
+  async #request(workflow: Workflow, seed: number, recording: boolean): Promise<string | null> {
+    if (Object.keys(workflow.nodes).length === 0) {
+      showMessage("There is nothing to run yet. Double click the canvas to add a node.");
+      return null;
+    }
+    const { file } = this.editor.document;
+    const run = isObject(workflow.run) ? workflow.run : {};
+    const settings = { ...run, seed, clock: this.editor.clock };
     try {
-      const settings = {
-        ...(isObject(workflow.run) ? workflow.run : {}),
-        clock: this.editor.clock,
-      };
-      const id = await api.run(
-        workflow,
-        this.editor.document.file,
-        this.#connection.client,
-        settings,
-        recording,
-      );
+      const id = await api.run(workflow, file, this.#connection.client, settings, recording);
       clearMessages();
-      this.follow(id);
-      this.#playedGraph = workflow;
-      this.#playedBreakpoints = workflow.breakpoints ?? {};
+      return id;
     } catch (error) {
       this.#showRefusal(error);
+      return null;
     }
   }
 

@@ -1,6 +1,7 @@
 /** What is known about a run that waits, runs or is over, for lists of runs. */
 
 import { api } from "../api";
+import { stem } from "../editor/files";
 import { isObject, type Json, type JsonObject } from "../model/json";
 
 /** A run, as the panel shows it. */
@@ -37,7 +38,7 @@ export function queuedRun(item: readonly Json[], state: string): RunFacts {
   return {
     id: String(item[1]),
     state,
-    title: titleOf(workflow),
+    title: titleOf(workflow, extra.name),
     workflow,
     started: null,
     seconds: null,
@@ -79,9 +80,11 @@ function forkedAt(extra: JsonObject): number | null {
   return typeof fork.tick === "number" ? fork.tick : null;
 }
 
-function titleOf(workflow: JsonObject | null): string {
+/** Return the title of a workflow, or else the name of its file. */
+function titleOf(workflow: JsonObject | null, file: Json | undefined): string {
   const title = workflow?.title;
-  return typeof title === "string" && title ? title : "Untitled";
+  if (typeof title === "string" && title) return title;
+  return typeof file === "string" && file ? stem(file) : "Untitled";
 }
 
 function reasonOf(entry: Readonly<Record<string, Json>>): string | null {

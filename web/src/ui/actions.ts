@@ -68,6 +68,14 @@ export function makeCommands(
       run: () => void session.start(),
     },
     {
+      name: "Queue one more run, with the next seed",
+      section: "Run",
+      keys: ["Mod+Shift+Enter"],
+      whileTyping: true,
+      isDisabled: () => !isRunning(),
+      run: () => void session.enqueue(),
+    },
+    {
       name: "Stop",
       section: "Run",
       keys: ["Mod+."],

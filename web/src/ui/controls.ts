@@ -77,7 +77,7 @@ function numberField(
     max,
     value: typeof value === "number" ? String(value) : "",
   });
-  let taken = input.value;
+  let taken = input.value; // what it was before somebody began to type
   const expected = `${isInteger ? "a whole number" : "a number"}${range(min, max)}`;
   const read = (isFinal: boolean) => {
     const number = input.valueAsNumber;
@@ -87,7 +87,7 @@ function numberField(
       (Number.isFinite(number) && input.validity.valid && (!isInteger || Number.isInteger(number)));
     input.classList.toggle("wrong", !isValid);
     input.title = isValid ? "" : expected;
-    if (isValid) taken = input.value;
+    if (isValid && isFinal) taken = input.value;
     if (isEmpty) empty(isFinal);
     else if (isValid) change(number, isFinal);
     else if (isFinal) refuse();
@@ -98,6 +98,8 @@ function numberField(
     input.value = taken;
     input.classList.remove("wrong");
     input.title = "";
+    if (taken === "") empty?.(true);
+    else change(Number(taken), true); // what was typed on the way was valid, perhaps
   };
   input.addEventListener("input", () => read(false));
   input.addEventListener("change", () => read(true));
