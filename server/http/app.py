@@ -92,7 +92,7 @@ def make_app(settings: ServiceSettings, registry: Registry) -> web.Application:
         brains,
         data_sets,
         Games(),
-        Sharing(folders, types, clients.files_changed),
+        Sharing(folders, types, history, clients.files_changed),
         Pictures(folders),
         RunRoutes(runs, history, types, folders),
         Jobs(runs, history),

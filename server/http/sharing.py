@@ -19,6 +19,7 @@ from minibrains.sharing.exporting import export_workflow
 from minibrains.sharing.importing import Imported, import_workflow
 from server.http.brain_files import UPLOADING
 from server.http.folders import BadName, DataFolders
+from server.http.history import History
 from server.http.http_errors import RequestError, read_object, text
 from server.http.node_types import NodeTypes
 from server.http.uploads import read_chunks, read_parts
@@ -30,11 +31,16 @@ class Sharing:
     """Exports the workflow of a page, and imports the file of somebody else."""
 
     def __init__(
-        self, folders: DataFolders, types: NodeTypes, changed: Callable[[str], None]
+        self,
+        folders: DataFolders,
+        types: NodeTypes,
+        history: History,
+        changed: Callable[[str], None],
     ) -> None:
         """Share workflows; `changed` is called with "workflows" and "brains" after an import."""
         self._folders = folders
         self._types = types
+        self._history = history
         self._changed = changed
 
     def routes(self) -> Iterator[web.RouteDef]:
@@ -43,14 +49,15 @@ class Sharing:
         yield web.post("/import", self.import_)
 
     async def export(self, request: web.Request) -> web.StreamResponse:
-        """Answer POST /export: a workflow with its brains as one file."""
+        """Answer POST /export: a workflow with its brains, and the tape of a run, as one file."""
         body = await read_object(request)
+        tape = self._tape(text(body, "run"))
         path = self._folders.workflow(text(body, "name"))
         workflow = await self._types.parse(body.get("workflow"), path)
         await self._types.check_fully(workflow)
         with self._folder() as folder:
             path = Path(folder) / "export.zip"
-            await asyncio.to_thread(self._export, workflow, path)
+            await asyncio.to_thread(self._export, workflow, path, tape)
             headers = {
                 "Content-Type": "application/zip",
                 "Content-Disposition": "attachment",
@@ -77,9 +84,18 @@ class Sharing:
     def _folder(self) -> tempfile.TemporaryDirectory[str]:
         return tempfile.TemporaryDirectory(prefix=UPLOADING, dir=self._folders.uploads)
 
-    def _export(self, workflow: Workflow, file: Path) -> None:
+    def _tape(self, run: str | None) -> Path | None:
+        """Return the tape of a run that is over. Raises RequestError if it has none."""
+        if run is None:
+            return None
+        tape = self._history.tape(run) if run in self._history else None
+        if tape is None:
+            raise RequestError(400, "no_tape", "there is no recorded run of this id")
+        return tape
+
+    def _export(self, workflow: Workflow, file: Path, tape: Path | None) -> None:
         find = brain_finder(workflow.path, models=self._folders.models)
-        export_workflow(check(workflow, self._types.registry, find), find, file)
+        export_workflow(check(workflow, self._types.registry, find), find, file, tape=tape)
 
     async def _take(self, request: web.Request, part: BodyPartReader) -> Imported:
         name = part.filename or ""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from minibrains.files import bundled_dir
+from minibrains.run.rewind import Rewind
 from tests.support.service_fixtures import Server, Talk, serving, upload_form
 
 
@@ -57,6 +58,34 @@ def test_a_workflow_goes_from_one_server_to_another(server: Server, elsewhere: S
     assert (elsewhere.data / "models" / "mine.safetensors").read_bytes() == own.read_bytes()
     for data in (server.data, elsewhere.data):
         assert list((data / "uploads").iterdir()) == []
+
+
+def test_a_recorded_run_goes_with_its_tape(server: Server, elsewhere: Server) -> None:
+    text = (bundled_dir("workflows") / "airstriker_random.json").read_text()
+    workflow = json.loads(text)
+
+    async def record(client: Talk) -> bytes:
+        extra = {"settings": {"ticks": 30, "episodes": 1}, "record": True, "film": True}
+        async with client.page() as page:
+            run = await client.run(workflow, extra_data=extra)
+            assert (await client.outcome(page, run))["state"] == "done"
+        refused = await client.post("/export", {"workflow": workflow, "run": "nobody"}, 400)
+        assert refused["error"]["message"] == "there is no recorded run of this id"
+        data: bytes = await client.post("/export", {"workflow": workflow, "run": run})
+        return data
+
+    archive = server.talk(record, 60)
+
+    async def upload(client: Talk) -> str:
+        form = upload_form("file", archive, "recorded.zip")
+        imported = await client.ask("POST", "/import", data=form)
+        return str(imported["tape"])
+
+    tape = Path(elsewhere.talk(upload))
+    assert tape.parent == elsewhere.data / "tapes"
+    with Rewind.of(tape) as rewind:
+        ticks = list(rewind.scan())
+        assert (ticks[-1], rewind.difference) == (30, None)
 
 
 def test_a_workflow_with_faults_is_not_exported(server: Server) -> None:

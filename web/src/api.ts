@@ -105,6 +105,8 @@ export interface ImportedWorkflow {
   /** The name of its file here. */
   readonly workflow: string;
   readonly brains: number;
+  /** The file of the tape that was in it; null: none was. */
+  readonly tape: string | null;
   /** What is missing on this machine, or is another version. */
   readonly remarks: readonly string[];
 }
@@ -449,8 +451,9 @@ export const api = {
   stopAsking: (name: string) => post(`${dataPath(name)}/asking/stop`, {}),
 
   /** Return a file with a workflow and its brains. */
-  async exportWorkflow(workflow: Workflow, file: string | null): Promise<Blob> {
-    return (await post("/export", { workflow, name: file })).blob();
+  /** Return a workflow with its brains as one file, and with the tape of a run, if `run` is its id. */
+  async exportWorkflow(workflow: object, file: string, run: string | null = null): Promise<Blob> {
+    return (await post("/export", { workflow, name: file, run })).blob();
   },
   importWorkflow(shared: File): Promise<ImportedWorkflow> {
     const body = new FormData();

@@ -3,7 +3,7 @@
 import { api, RequestError, SaveConflict } from "../api";
 import { readCarried, withCarried } from "../model/carried";
 import { diffWorkflows } from "../model/diff";
-import { dumpJson } from "../model/json";
+import { dumpJson, type JsonObject } from "../model/json";
 import { EMPTY, parseWorkflow, type Workflow, WorkflowError } from "../model/workflow";
 import { download, h } from "../ui/dom";
 import { ask, openDialog, showMessage } from "../ui/overlay";
@@ -219,6 +219,14 @@ export class Files {
     });
   }
 
+  /** Download the workflow of a run with its brains and its tape as one file. */
+  async downloadRun(run: string, workflow: JsonObject, title: string): Promise<void> {
+    await this.#reportErrors(async () => {
+      const name = slug(title) || "workflow";
+      this.#save(await api.exportWorkflow(workflow, `${name}.json`, run), "zip", name);
+    });
+  }
+
   /** Download a picture, which carries the workflow as it is now. */
   async downloadPicture(picture: HTMLCanvasElement): Promise<void> {
     await this.#reportErrors(async () =>
@@ -226,10 +234,10 @@ export class Files {
     );
   }
 
-  /** Have the browser save a file with the name of the workflow. */
-  #save(content: Blob, suffix: string): void {
+  /** Have the browser save a file; without a name, with that of the workflow. */
+  #save(content: Blob, suffix: string, name = this.#stem.split("/").at(-1)): void {
     const address = URL.createObjectURL(content);
-    download(address, `${this.#stem.split("/").at(-1)}.${suffix}`);
+    download(address, `${name}.${suffix}`);
     setTimeout(() => URL.revokeObjectURL(address), DOWNLOAD_MS);
   }
 
@@ -262,10 +270,11 @@ export class Files {
 
   async #importWorkflow(file: File): Promise<void> {
     await this.#reportErrors(async () => {
-      const { workflow, brains, remarks } = await api.importWorkflow(file);
+      const { workflow, brains, tape, remarks } = await api.importWorkflow(file);
       await this.open(workflow);
       const count = brains === 1 ? "1 brain" : `${brains} brains`;
-      showMessage(`${workflow} was imported with ${count}.`);
+      const replay = tape === null ? "" : ` Its game: python -m server replay ${tape}`;
+      showMessage(`${workflow} was imported with ${count}.${replay}`);
       for (const remark of remarks) showMessage(remark, "error");
     });
   }

@@ -176,6 +176,13 @@ export function makeCommands(
       whileTyping: true,
       run: () => context.panel.show("files"),
     },
+    { name: "New workflow", section: "Files", keys: [], run: () => void files.create() },
+    {
+      name: "Download with all brains",
+      section: "Files",
+      keys: [],
+      run: () => void files.download(),
+    },
     {
       name: "Save a picture of the workflow",
       section: "Files",

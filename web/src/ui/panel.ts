@@ -42,6 +42,7 @@ export class Panel {
   readonly #runList = new RunList({
     show: (run) => void this.#showRun(run.id, run.workflow),
     openWorkflow: (run) => void this.files.openText(JSON.stringify(run.workflow ?? {})),
+    share: (run) => void this.files.downloadRun(run.id, run.workflow ?? {}, run.title),
     rewind: (run) => void this.#showRun(run.id, run.workflow, () => this.session.rewind(run.id)),
     canCompare: () => this.session.canFork,
     compare: (run) => this.session.showBeside(run.id, false),

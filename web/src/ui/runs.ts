@@ -8,6 +8,8 @@ import { openRun } from "./run_view";
 export interface RunActions {
   show(run: RunFacts): void;
   openWorkflow(run: RunFacts): void;
+  /** Download it with brains and tape. */
+  share(run: RunFacts): void;
   rewind(run: RunFacts): void;
   /** Whether a run is rewound, beside which another one can be shown. */
   canCompare(): boolean;
@@ -132,12 +134,14 @@ export class RunList {
         const { left, top, width, height } = more.getBoundingClientRect();
         const beside = { name: "Show beside the other", run: () => actions.compare(run) };
         const rewind = { name: "Rewind", run: () => actions.rewind(run) };
+        const share = { name: "Download with brains and tape", run: () => actions.share(run) };
         openMenu(
           [
             ...(run.isRecorded ? [rewind] : []),
             ...(run.isRecorded && actions.canCompare() ? [beside] : []),
             { name: "Results and files", run: () => void openRun(run, actions.openWorkflow) },
             { name: "Open its workflow", run: () => actions.openWorkflow(run) },
+            ...(run.isRecorded ? [share] : []),
             { name: "Forget", danger: true, run: () => actions.forget(run) },
           ],
           [left, top, width, height],
