@@ -242,20 +242,18 @@ const samplePath = (name: string, { episode, tick }: Sample) =>
   `${dataPath(name)}/samples/${encodeURIComponent(episode)}/${tick}`;
 const unquoted = (tag: string | null) => tag?.replace(/^(W\/)?"|"$/g, "") ?? null;
 
-/** Return a fault as a sentence: what is wrong, where, what was expected, what to do. */
+/** Return a sentence with a full stop, unless it has its end. */
+const ended = (text: string): string => (/[.?!]$/.test(text) ? text : `${text}.`);
+
+/** Return a fault as sentences: what is wrong, where, what was expected, what to do. */
 export function faultText(fault: Fault): string {
   const where = fault.socket ? `${fault.socket}: ` : "";
-  const rest = [
-    fault.expected && `expected ${fault.expected}`,
-    fault.found && `found ${fault.found}`,
-  ]
-    .filter(Boolean)
-    .join(", ");
-  const more = [fault.cause, fault.hint]
-    .filter(Boolean)
-    .map((text) => ` ${text}.`)
-    .join("");
-  return `${where}${fault.message}${rest ? `; ${rest}` : ""}.${more}`.replace(/\.\.$/, ".");
+  const expected = fault.expected ? `; expected ${fault.expected}` : "";
+  const found = fault.found ? `${expected ? "," : ";"} found ${fault.found}` : "";
+  const sentences = [`${where}${fault.message}${expected}${found}`];
+  if (fault.cause) sentences.push(fault.cause);
+  if (fault.hint) sentences.push(fault.hint);
+  return sentences.map(ended).join(" ");
 }
 
 export const api = {
