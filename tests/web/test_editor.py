@@ -1114,8 +1114,8 @@ def test_screenshots(
                 )
 
         expect(page.page.locator(".gallery")).to_be_visible()
-        templates = page.page.locator(".gallery .card[data-template]")  # others may have saved some
-        expect(templates.first).to_have_attribute("data-template", "sf2")
+        template = page.page.locator('.gallery .card[data-template="sf2"]')
+        expect(template).to_be_visible()
         picture("gallery")
         page.start_with("duel_expert")
         page.page.get_by_role("button", name="Run", exact=True).click()
