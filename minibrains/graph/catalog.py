@@ -10,7 +10,7 @@ from typing import Final
 
 from minibrains.brain_file import hash_file
 from minibrains.errors import BrainError, Fault, MinibrainsError, WorkflowError, closest, suggest
-from minibrains.files import bundled_dir, find_inside
+from minibrains.files import bundled_dir, find_inside, home
 from minibrains.graph.check import FindBrain
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import BrainPin
@@ -35,21 +35,24 @@ def node_types(packs: bool = True, files: Iterable[Path] = ()) -> tuple[Registry
 
 
 def find_workflow(name: str) -> Path:
-    """Return the workflow at a path; if there is none, the shipped one of that name.
+    """Return the workflow at a path; if there is none, the shipped one of that name, or else the
+    one that was saved in the editor.
 
     Raises WorkflowError.
     """
     path = Path(name)
     if path.is_file():
         return path
-    folder = bundled_dir("workflows")
-    own = folder / path.name
+    file = path.name
     if path.suffix != ".json":
-        own = folder / f"{path.name}.json"
-    if own.is_file():
-        return own
-    names = [file.stem for file in folder.glob("*.json")]
-    hint = suggest(path.stem, names) or f"The shipped ones are in {folder}"
+        file = f"{path.name}.json"
+    folders = (bundled_dir("workflows"), home() / "workflows")
+    names: list[str] = []
+    for folder in folders:
+        if (folder / file).is_file():
+            return folder / file
+        names += [found.stem for found in folder.glob("*.json")]
+    hint = suggest(path.stem, names) or f"The shipped ones are in {folders[0]}"
     raise WorkflowError(
         [Fault("there is no such workflow file", hint=hint, code="invalid_file")], name
     )

@@ -31,7 +31,7 @@ from minibrains import (
 from minibrains.engine.compile import compile_graph
 from minibrains.errors import Fault, WorkflowError
 from minibrains.files import bundled_dir
-from minibrains.graph.catalog import brain_finder, node_types
+from minibrains.graph.catalog import brain_finder, find_workflow, node_types
 from minibrains.graph.check import Graph, check
 from minibrains.graph.registry import Registry
 from minibrains.graph.socket_ref import SocketRef
@@ -919,3 +919,16 @@ def test_a_shipped_workflow_with_other_bytes_is_compiled_or_refused(
         place %= len(data)
         data[place : place + length] = new
     compile_or_refuse(bytes(data), tmp_path / "x.json")
+
+
+def test_a_workflow_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINIBRAINS_HOME", str(tmp_path))
+    saved = tmp_path / "workflows"
+    saved.mkdir()
+    for name in ("mine", "sf2"):
+        (saved / f"{name}.json").write_text("{}")
+    assert find_workflow("mine") == saved / "mine.json"
+    bundled = bundled_dir("workflows") / "sf2.json"
+    assert find_workflow("sf2") == bundled, "a command means the same everywhere"
+    with pytest.raises(WorkflowError, match="Did you mean 'mine'"):
+        find_workflow("mime")
