@@ -46,7 +46,7 @@ def test_nodes_are_called_and_counted_as_in_a_whole_tick(
                     pass
                 engine.state()  # waits for those that think
         assert _by_node(calls[1]) == _by_node(calls[0])
-        for name in ("tick", "ticks", "episode"):
+        for name in ("tick", "total_ticks", "episode"):
             assert getattr(engines[1], name) == getattr(engines[0], name)
         for name in ("visits", "skipped", "errors", "reasons", "due", "marks", "event_slots"):
             found, wanted = (getattr(engine.execution, name) for engine in engines[::-1])
