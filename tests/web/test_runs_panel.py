@@ -133,10 +133,10 @@ def test_more_runs_are_queued_with_the_next_seeds(page: EditorPage) -> None:
         expect(page.message).to_have_text(f"A run with seed {seed} is in the queue: see Runs.")
     assert page.ask("session.run.id") == shown
 
-    queued = page.page.locator('.run-row:has([data-state="queued"])')
+    queued = page.page.locator('[data-state="queued"]')
     expect(queued).not_to_have_count(0)
-    last = queued.last
-    waiting = last.locator("[data-run]").get_attribute("data-run")
-    last.hover()
-    last.get_by_role("button", name="Take out of the queue").click()
-    expect(page.page.locator(f'[data-run="{waiting}"]')).to_have_count(0)
+    waiting = queued.first.get_attribute("data-run")
+    row = page.page.locator(f'.run-row:has([data-run="{waiting}"])')
+    row.hover()
+    row.get_by_role("button", name="Take out of the queue").click()
+    expect(row).to_have_count(0)

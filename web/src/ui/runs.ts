@@ -19,6 +19,8 @@ export interface RunActions {
   takeOut(run: RunFacts): void;
 }
 
+type Rows = Map<string, { row: HTMLElement; text: string; facts: string }>;
+
 export class RunList {
   readonly #search = h("input", {
     class: "field",
@@ -26,11 +28,13 @@ export class RunList {
     placeholder: "Filter",
     "aria-label": "Filter runs",
   });
-  readonly #now = h("section", {});
-  readonly #earlier = h("section", {});
+  readonly #now = h("section", {}, h("h3", {}, "Now"));
+  readonly #earlier = h("section", {}, h("h3", {}, "Earlier"));
   readonly #none = h("p", { class: "empty", hidden: true }, "No run of this name.");
   /** The texts by which rows are found. */
   readonly #texts = new Map<HTMLElement, string>();
+  /** The rows by run, and what they show: a row that is drawn anew while it is pressed would lose the click. */
+  #rows: Rows = new Map();
 
   constructor(private readonly actions: RunActions) {
     this.#search.addEventListener("input", () => this.#filter());
@@ -49,25 +53,39 @@ export class RunList {
     const focused = document.activeElement;
     const id = focused?.closest<HTMLElement>(".run-row")?.dataset.row;
     const label = focused?.getAttribute("aria-label");
+    const before = this.#rows;
+    this.#rows = new Map();
     this.#texts.clear();
-    const fill = (
-      section: HTMLElement,
-      title: string,
-      runs: readonly RunFacts[],
-      empty: string,
-    ) => {
-      const rows = runs.map((run) => this.#row(run, run.id === shown));
+    const fill = (section: HTMLElement, runs: readonly RunFacts[], empty: string) => {
+      const rows = runs.map((run) => this.#rowOf(run, run.id === shown, before));
+      const [heading, ...old] = section.children;
+      const isSame = rows.length === old.length && old.every((each, i) => each === rows[i]);
+      if (isSame && rows.length > 0) return;
       section.replaceChildren(
-        h("h3", {}, title),
+        heading!,
         ...(rows.length ? rows : [h("p", { class: "empty" }, empty)]),
       );
     };
-    fill(this.#now, "Now", current, "Nothing is running.");
-    fill(this.#earlier, "Earlier", earlier, "No runs yet.");
+    fill(this.#now, current, "Nothing is running.");
+    fill(this.#earlier, earlier, "No runs yet.");
     this.#filter();
     const row = [...this.#texts.keys()].find(({ dataset }) => dataset.row === id);
     const again = row?.querySelector<HTMLElement>(label ? "[aria-label]" : "[data-run]");
     again?.focus();
+  }
+
+  /** Return the row of a run: the one from before, if it shows the same. */
+  #rowOf(run: RunFacts, isShown: boolean, before: Rows): HTMLElement {
+    const facts = JSON.stringify([run, isShown]);
+    const known = before.get(run.id);
+    if (known?.facts === facts) {
+      this.#rows.set(run.id, known);
+      this.#texts.set(known.row, known.text);
+      return known.row;
+    }
+    const row = this.#row(run, isShown);
+    this.#rows.set(run.id, { row, text: this.#texts.get(row) ?? "", facts });
+    return row;
   }
 
   #filter(): void {
