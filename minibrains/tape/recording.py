@@ -160,7 +160,7 @@ class Recorder(Hook):
         if self.is_recording:
             raise RunError("this run is being recorded already")
         records = self.recent_records()
-        writer = TapeWriter(_tape(folder, len(tapes_in(folder)) + 1))
+        writer = TapeWriter(_tape_path(folder, len(tapes_in(folder)) + 1))
         try:
             for record in records:
                 writer.append(record)
@@ -336,12 +336,12 @@ class TapePlayer:
 def tapes_in(folder: Path) -> list[Path]:
     """Return the tapes in a run folder, in the order in which they were recorded."""
     found: list[Path] = []
-    while (tape := _tape(folder, len(found) + 1)).is_file():
+    while (tape := _tape_path(folder, len(found) + 1)).is_file():
         found.append(tape)
     return found
 
 
-def _tape(folder: Path, number: int) -> Path:
+def _tape_path(folder: Path, number: int) -> Path:
     """Return the path of a tape in a run folder; `number` counts from 1."""
     if number == 1:
         return folder / FILE

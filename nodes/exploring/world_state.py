@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import product
 from typing import Final
 
 from nodes.exploring.walk_script import WORD, WORDS, WalkScript
@@ -64,8 +65,9 @@ class WorldState:
         for slot in range(_EXITS):
             number = self.variables[f"exit_area_{slot:02}"]
             if number < len(self.script.areas):
-                place = self.variables[f"exit_x_{slot:02}"], self.variables[f"exit_y_{slot:02}"]
-                found[place] = self.script.areas[number]
+                x = self.variables[f"exit_x_{slot:02}"]
+                y = self.variables[f"exit_y_{slot:02}"]
+                found[x, y] = self.script.areas[number]
         return found
 
     def creatures(self) -> set[Position]:
@@ -73,10 +75,8 @@ class WorldState:
         found: set[Position] = set()
         for slot in range(_CREATURES):
             if self.variables[f"creature_kind_{slot:02}"]:
-                x, y = (
-                    self.variables[f"creature_x_{slot:02}"],
-                    self.variables[f"creature_y_{slot:02}"],
-                )
+                x = self.variables[f"creature_x_{slot:02}"]
+                y = self.variables[f"creature_y_{slot:02}"]
                 found.add((x, y))
         return found
 
@@ -96,11 +96,11 @@ class WorldState:
         doors = {place for place, leads_to in self.exits().items() if leads_to == area}
         if doors:
             return doors, ""
+
+        target = self.script.areas.index(area)
         for number, direction in enumerate(DIRECTIONS):
-            if self.variables[f"edge_area_{number:02}"] == self.script.areas.index(area):
-                columns = {"LEFT": [0], "RIGHT": [COLUMNS - 1]}.get(direction, range(COLUMNS))
-                rows = {"UP": [0], "DOWN": [ROWS - 1]}.get(direction, range(ROWS))
-                return {(x, y) for x in columns for y in rows}, direction
+            if self.variables[f"edge_area_{number:02}"] == target:
+                return _edge(direction), direction
         return set(), ""
 
     def options(self) -> list[str]:
@@ -112,3 +112,17 @@ class WorldState:
         for start in range(0, len(raw), _OPTION_LENGTH):
             names.append(raw[start : start + _OPTION_LENGTH].decode("ascii").strip("\0 "))
         return names
+
+
+def _edge(direction: str) -> set[Position]:
+    """Return the tiles of an area from which a step in a direction leaves it."""
+    columns, rows = range(COLUMNS), range(ROWS)
+    if direction == "LEFT":
+        columns = columns[:1]
+    elif direction == "RIGHT":
+        columns = columns[-1:]
+    elif direction == "UP":
+        rows = rows[:1]
+    else:
+        rows = rows[-1:]
+    return set(product(columns, rows))

@@ -25,6 +25,7 @@ _FORMER: Final[Mapping[str, str]] = {
     "batch_size": "batch",
     "weight_decay": "decay",
     "gradient_accumulation_steps": "accumulate",
+    "total_timesteps": "decisions",
     "n_envs": "environments",
     "n_steps": "steps",
     "n_epochs": "epochs",
@@ -33,7 +34,12 @@ _FORMER: Final[Mapping[str, str]] = {
     "gamma": "discount",
     "gae_lambda": "trace",
 }
-"""The names of settings in checkpoints from before version 2 of the trainers."""
+"""What settings were called before version 2 of the trainers, in workflows and checkpoints."""
+
+
+def renamed(*names: str) -> dict[str, str]:
+    """Return settings by their former names, as a trainer's `renamed_widgets` has them."""
+    return {_FORMER[name]: name for name in names}
 
 
 def check_training_name(name: str) -> None:

@@ -22,6 +22,7 @@ from minibrains.torch_node import compute_on_one_thread
 from nodes.learning import curves
 from nodes.learning.checkpoint import (
     RESUME,
+    renamed,
     resume,
     settings_of,
     writing,
@@ -201,7 +202,7 @@ class Cloning(Imitation, abstract=True):
         if not self.start:
             # an impossible size is better found now than when all pictures have been preprocessed
             self._kind.tensor_specs(self._network(("any",)))
-        folder = self._folder / "preprocessed"
+        folder = self._folder / "looked"  # the name from before, so that no old one stays behind
         self._files = ExampleFiles(folder, self._preprocessing, self.auxiliary, self.actionable)
         self._examples: dict[str, EpisodeExamples] = {}
         """The examples of the episodes that were preprocessed, by their keys."""
@@ -261,11 +262,12 @@ class Cloning(Imitation, abstract=True):
         packed = None
         if self._trainer is not None:
             packed = self._trainer.pack(self._about)
-        return {"now": tuple(self.now), "preprocessed": len(self._examples), "packed": packed}
+        # "looked" is the name in snapshots
+        return {"now": tuple(self.now), "looked": len(self._examples), "packed": packed}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         self.now = Learning(*state["now"])
-        for info in self._episodes[state["preprocessed"] :]:
+        for info in self._episodes[state["looked"] :]:
             self._examples.pop(info.key, None)
         self._trainer = None
         if state["packed"] is not None:
@@ -535,7 +537,7 @@ class Cloning(Imitation, abstract=True):
 class ClonePolicy(
     Cloning,
     version=2,
-    renamed_widgets={1: {"rate": "learning_rate", "batch": "batch_size", "decay": "weight_decay"}},
+    renamed_widgets={1: renamed("learning_rate", "batch_size", "weight_decay")},
 ):
     """Train a network for PolicyHead to act as a teacher would, on the user's data set `data`.
 

@@ -11,6 +11,7 @@ import numpy as np
 from minibrains import MinibrainsError, widget
 from minibrains.files import bundled_dir, find_inside, home
 from nodes.actions.sink import ActionTable
+from nodes.learning.checkpoint import renamed
 from nodes.learning.clone import Cloning
 from nodes.learning.objectives import ButtonObjective
 from nodes.learning.trainer import Trainer
@@ -20,7 +21,7 @@ from nodes.policies.buttons import DIRECTIONS, ButtonCalibration, ButtonHead
 class CloneButtons(
     Cloning,
     version=2,
-    renamed_widgets={1: {"rate": "learning_rate", "batch": "batch_size", "decay": "weight_decay"}},
+    renamed_widgets={1: renamed("learning_rate", "batch_size", "weight_decay")},
 ):
     """Train a network for ButtonHead to hold the buttons that a teacher holds, on a data set.
 

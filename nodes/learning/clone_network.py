@@ -77,14 +77,9 @@ class CloneNetwork(
     terminal="finished",
     version=2,
     renamed_widgets={
-        1: {
-            "decisions": "total_timesteps",
-            "steps": "n_steps",
-            "batch": "batch_size",
-            "epochs": "n_epochs",
-            "rate": "learning_rate",
-            "decay": "weight_decay",
-        }
+        1: checkpoint.renamed(
+            "total_timesteps", "n_steps", "n_epochs", "learning_rate", "batch_size", "weight_decay"
+        )
     },
 ):
     """Let the networks of several nodes imitate a teacher in the workflow where they stand.

@@ -26,7 +26,7 @@ from minibrains.errors import WorkflowError
 from minibrains.files import home, write_atomic
 from minibrains.torch_node import compute_on_one_thread
 from minibrains.values import to_json
-from nodes.learning.checkpoint import check_training_name, resume, settings_of
+from nodes.learning.checkpoint import check_training_name, renamed, resume, settings_of
 from nodes.learning.curves import sketch_rewards
 from nodes.learning.ppo_checkpoint import pack, size_of, unpack
 from nodes.learning.ppo_evaluation import Evaluations
@@ -64,18 +64,18 @@ class TrainPPO(
     terminal="finished",
     version=2,
     renamed_widgets={
-        1: {
-            "environments": "n_envs",
-            "decisions": "total_timesteps",
-            "rate": "learning_rate",
-            "steps": "n_steps",
-            "batch": "batch_size",
-            "epochs": "n_epochs",
-            "entropy": "ent_coef",
-            "clip": "clip_range",
-            "discount": "gamma",
-            "trace": "gae_lambda",
-        }
+        1: renamed(
+            "n_envs",
+            "total_timesteps",
+            "learning_rate",
+            "n_steps",
+            "batch_size",
+            "n_epochs",
+            "ent_coef",
+            "clip_range",
+            "gamma",
+            "gae_lambda",
+        )
     },
 ):
     """Let a policy get better by playing another workflow, with PPO of Stable-Baselines3.

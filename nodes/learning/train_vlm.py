@@ -32,7 +32,7 @@ from nodes.language.pretrained import (
     weights_of,
 )
 from nodes.learning import curves
-from nodes.learning.checkpoint import check_same, resume, settings_of, writing
+from nodes.learning.checkpoint import check_same, renamed, resume, settings_of, writing
 from nodes.learning.data_set import DataSet
 from nodes.learning.episode_file import EpisodeInfo, load_arrow
 from nodes.learning.examples import hash_data, lineage, split
@@ -511,7 +511,7 @@ def _check_questions(widget: str, questions: Sequence[str]) -> None:
 class TrainVLM(
     VLMTraining,
     version=2,
-    renamed_widgets={1: {"rate": "learning_rate", "batch": "batch_size", "decay": "weight_decay"}},
+    renamed_widgets={1: renamed("learning_rate", "batch_size", "weight_decay")},
 ):
     """Train a vision-language model to answer as a teacher would act, on the user's data set
     `data`, with the Trainer of transformers.
@@ -621,12 +621,7 @@ class TrainLoRA(
     VLMTraining,
     version=2,
     renamed_widgets={
-        1: {
-            "rate": "learning_rate",
-            "batch": "batch_size",
-            "decay": "weight_decay",
-            "accumulate": "gradient_accumulation_steps",
-        }
+        1: renamed("learning_rate", "batch_size", "weight_decay", "gradient_accumulation_steps")
     },
 ):
     """Adapt a trained vision-language model to the user's data set `data`, by a LoRA of PEFT, with

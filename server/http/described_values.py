@@ -47,15 +47,15 @@ def describe_value(value: Any) -> Any:
 def describe_in_full(value: Any, names: Sequence[str] = ()) -> Any:
     """Describe a value for people in full, within limits.
 
-    Args:
-        value: The value.
-        names: What actions are called, if it is the number of one, or has a number for each.
-
     Numbers, flags and texts are themselves. The others are objects: `{"entries": [[name, value]]}`
     for mappings and named tuples, `{"items": [value]}` for sequences, `{"type": text, "numbers":
     [number]}` for arrays, where `numbers` is missing for large ones, and `{"type": text}` for
     anything else. Where the limit is reached, `"more"` is true. The number of an action is
     `{"number": number, "name": text}`, and an array with a number for each has their `names`.
+
+    Args:
+        value: The value.
+        names: What actions are called, if it is the number of one, or has a number for each.
     """
     if isinstance(value, (int, np.integer)) and 0 <= value < len(names):
         return {"number": int(value), "name": names[int(value)]}

@@ -56,9 +56,9 @@ class RunReporter:
         self._encoders: dict[str, Encoder] = {}
         self._number = 0
         self._reported: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
-        self._names: Mapping[str, tuple[str, ...]] = {}
-        """Socket -> what its actions are called, in the graph of `_named`."""
-        self._named: Plan | None = None
+        self._action_names: Mapping[str, tuple[str, ...]] = {}
+        """Those of the graph of `_named_plan`, by socket."""
+        self._named_plan: Plan | None = None
         self._described: dict[tuple[str, str], tuple[Any, Any]] = {}
         """Part and socket -> the last value, and its description."""
         self._stats: dict[str, NodeStats] = {}
@@ -152,7 +152,7 @@ class RunReporter:
         """
         parts: dict[str, dict[str, Any]] = {"inputs": {}, "outputs": {}}
         before, self._described = self._described, {}
-        names = self._names_of_actions()
+        names = self._find_action_names()
         for node, sockets in self._controller.full.items():
             for part, values in zip(parts, sockets, strict=True):
                 for name, value in values.items():
@@ -164,13 +164,13 @@ class RunReporter:
                     parts[part][key] = description
         return parts
 
-    def _names_of_actions(self) -> Mapping[str, tuple[str, ...]]:
+    def _find_action_names(self) -> Mapping[str, tuple[str, ...]]:
         """Return `action_names` of the graph that is played, which a live edit replaces."""
         engine = self._controller.engine
-        if engine is not None and self._controller.full and engine.plan is not self._named:
-            self._named = engine.plan
-            self._names = action_names(engine.plan.graph, engine.nodes)
-        return self._names
+        if engine is not None and self._controller.full and engine.plan is not self._named_plan:
+            self._named_plan = engine.plan
+            self._action_names = action_names(engine.plan.graph, engine.nodes)
+        return self._action_names
 
     def _new(self, part: str, entries: dict[str, Any]) -> dict[str, Any]:
         reported = self._reported[part]

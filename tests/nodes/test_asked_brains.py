@@ -19,12 +19,12 @@ from nodes.learning import asked_brains
 from nodes.learning.asked_brains import Answers, load_asked, questions_of, refusal
 from nodes.learning.data_set import DataSet
 from nodes.learning.episode_file import NONE
-from nodes.learning.examples import Examples, Job, Preprocessing, PreprocessingParts, preprocess
+from nodes.learning.examples import Examples, Job, PreprocessingParts, preprocess
 from nodes.learning.sample_table import SampleFilter, SampleTable
 from nodes.learning.trainer import as_shown
 from nodes.policies.network import PolicyHead, PolicyHeadBrain
 from tests.support.data_sets import ACTIONS
-from tests.support.fights import COLORS, SMALL, write_fights, write_untrained_policy
+from tests.support.fights import PREPROCESSING, write_fights, write_untrained_policy
 from tests.support.tiny_vlm import PROMPTS, save_model, write_pictures
 
 pytestmark = pytest.mark.usefixtures("tried_here")
@@ -48,13 +48,12 @@ def test_a_policy_is_asked_with_the_eyes_of_its_training(home: Path) -> None:
     (info,) = data.episodes()
     answers = load_asked(path, home / "models").ask(data.read(info))
 
-    preprocessing = Preprocessing(COLORS, True, 3, SMALL["center"], SMALL["box"], SMALL["size"])
     found = preprocess(
-        Job(data.folder, info, PreprocessingParts.of(preprocessing), (), actionable=False)
+        Job(data.folder, info, PreprocessingParts.of(PREPROCESSING), (), actionable=False)
     )
     head = PolicyHead(brain=PolicyHeadBrain.load(path))
     head.module = head.make_module()
-    frames = Examples(preprocessing, [found]).frames(np.arange(info.samples))
+    frames = Examples(PREPROCESSING, [found]).frames(np.arange(info.samples))
     probabilities = head.answer(as_shown(frames)).softmax(1).detach().numpy()
 
     assert np.array_equal(answers.ticks, data.read(info).ticks)

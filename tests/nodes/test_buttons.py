@@ -16,7 +16,7 @@ from minibrains.brain_file import read_header
 from minibrains.errors import BrainError, MinibrainsError
 from minibrains.testing import ScratchHost, opened
 from nodes.learning.calibrate import Calibrate, match_bias, match_thresholds
-from nodes.learning.examples import EpisodeExamples, Examples, Preprocessing
+from nodes.learning.examples import EpisodeExamples, Examples
 from nodes.learning.objectives import ButtonObjective
 from nodes.policies.buttons import (
     ButtonCalibration,
@@ -26,7 +26,14 @@ from nodes.policies.buttons import (
     PressedPad,
     sigmoid,
 )
-from tests.support.fights import COLORS, NAME, SMALL, TABLE, clone_buttons, write_fights
+from tests.support.fights import (
+    COLORS,
+    NAME,
+    PREPROCESSING,
+    TABLE,
+    clone_buttons,
+    write_fights,
+)
 from tests.support.page_scripts import read_scripts
 
 
@@ -115,8 +122,7 @@ def _objective(**changes: float) -> tuple[ButtonObjective, Examples]:
     labels = np.array([0, 1, 2])
     no_numbers = np.empty((3, 0), np.float32)
     found = EpisodeExamples(pictures, labels, labels, no_numbers)
-    preprocessing = Preprocessing(COLORS, True, 3, SMALL["center"], SMALL["box"], SMALL["size"])
-    return objective, Examples(preprocessing, [found])
+    return objective, Examples(PREPROCESSING, [found])
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,6 @@ from nodes.learning.episode_file import Sample, decode_picture
 from nodes.learning.examples import (
     Examples,
     Job,
-    Preprocessing,
     PreprocessingParts,
     hash_data,
     preprocess,
@@ -40,7 +39,16 @@ from nodes.vision.fighters import CenterMasks, FighterMask
 from nodes.vision.frames import Crop, FrameStack, FrameStackBrain, Resize
 from tests.support.command import Command, end_a_run
 from tests.support.data_sets import ACTIONS, TABLE
-from tests.support.fights import COLORS, NAME, SMALL, clone, info, match, write_fights
+from tests.support.fights import (
+    COLORS,
+    NAME,
+    PREPROCESSING,
+    SMALL,
+    clone,
+    info,
+    match,
+    write_fights,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -102,7 +110,7 @@ def test_it_learns_to_act_as_the_teacher(tmp_path: Path, home: Path) -> None:
     picture = folder / "training_curves.png"
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert list((folder / "events").iterdir())
-    assert not (folder / "preprocessed").exists()
+    assert not (folder / "looked").exists()
 
 
 def test_it_computes_in_bf16(tmp_path: Path, home: Path) -> None:
@@ -160,13 +168,12 @@ def test_its_second_choice_is_the_teacher_s(tmp_path: Path, home: Path) -> None:
         data.write(info(number), samples)
     _train(clone(second=0.2, epochs=16), tmp_path)
 
-    preprocessing = Preprocessing(COLORS, True, 3, SMALL["center"], SMALL["box"], SMALL["size"])
     head: Any = PolicyHead(brain=_policy(home))
     agreed: list[bool] = []
     for episode in data.episodes():
-        job = Job(data.folder, episode, PreprocessingParts.of(preprocessing), ())
+        job = Job(data.folder, episode, PreprocessingParts.of(PREPROCESSING), ())
         found = preprocess(job)
-        examples = Examples(preprocessing, [found])
+        examples = Examples(PREPROCESSING, [found])
         rows = np.arange(len(examples))
         frames = examples.frames(rows) / np.float32(255)
         with opened(head, ScratchHost(tmp_path)):
@@ -208,8 +215,7 @@ def test_the_brain_says_what_it_comes_from(tmp_path: Path, home: Path) -> None:
 def test_training_and_play_see_the_same(tmp_path: Path) -> None:
     data = write_fights(2)
     episode = data.episodes()[0]
-    preprocessing = Preprocessing(COLORS, True, 3, SMALL["center"], SMALL["box"], SMALL["size"])
-    job = Job(data.folder, episode, PreprocessingParts.of(preprocessing), ())
+    job = Job(data.folder, episode, PreprocessingParts.of(PREPROCESSING), ())
     learned = preprocess(job)
     examples = Examples(job.preprocessing.whole(), [learned])
     rows = np.arange(len(learned.pictures))

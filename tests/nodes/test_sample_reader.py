@@ -16,13 +16,13 @@ from nodes.actions.sink import ActionTable
 from nodes.learning.agreement import Agreement
 from nodes.learning.data_set import DataSet
 from nodes.learning.episode_file import decode_picture
-from nodes.learning.examples import Examples, Job, Preprocessing, PreprocessingParts, preprocess
+from nodes.learning.examples import Examples, Job, PreprocessingParts, preprocess
 from nodes.learning.reader import Moment, SampleReader
 from nodes.learning.trainer import as_shown
 from nodes.policies.network import PolicyHead, PolicyHeadBrain
 from tests.support.command import Command
 from tests.support.data_sets import TABLE
-from tests.support.fights import COLORS, NAME, SMALL, write_fights
+from tests.support.fights import COLORS, NAME, PREPROCESSING, SMALL, write_fights
 
 
 @pytest.fixture(autouse=True)
@@ -201,10 +201,9 @@ def test_a_network_agrees_as_often_as_the_trainer_says(
 
     head = PolicyHead(brain=PolicyHeadBrain.load(models / "head.safetensors"))
     head.module = head.make_module()
-    preprocessing = Preprocessing(COLORS, True, 3, SMALL["center"], SMALL["box"], SMALL["size"])
     for info, row in zip(data.episodes(), json.loads(done.stdout)["episodes"], strict=True):
-        found = preprocess(Job(data.folder, info, PreprocessingParts.of(preprocessing), ()))
-        shown = Examples(preprocessing, [found]).frames(np.arange(len(found.pictures)))
+        found = preprocess(Job(data.folder, info, PreprocessingParts.of(PREPROCESSING), ()))
+        shown = Examples(PREPROCESSING, [found]).frames(np.arange(len(found.pictures)))
         with torch.no_grad():
             logits: Any = head.forward(as_shown(shown))  # type: ignore[arg-type]
             best = logits.argmax(1).numpy()

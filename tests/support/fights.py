@@ -14,6 +14,7 @@ from nodes.learning.clone import ClonePolicy
 from nodes.learning.clone_buttons import CloneButtons, presses_by_action
 from nodes.learning.data_set import DataSet
 from nodes.learning.episode_file import EpisodeInfo, Sample, encode_picture
+from nodes.learning.examples import Preprocessing
 from nodes.policies.buttons import ButtonCalibration, ButtonHead
 from nodes.policies.network import PolicyHead
 from nodes.vision.fighters import FighterColors
@@ -43,6 +44,15 @@ SMALL: dict[str, Any] = {
     "checkpoint": 10,
     "steps": 5,
 }
+PREPROCESSING = Preprocessing(
+    colors=COLORS,
+    turn=True,
+    pictures=3,
+    center=SMALL["center"],
+    box=SMALL["box"],
+    size=SMALL["size"],
+)
+"""That of `SMALL`."""
 """Widgets of a ClonePolicy that takes a second."""
 
 

@@ -34,8 +34,8 @@ def microseconds(cartridge: Cartridge, state: str, buttons: Sequence[str]) -> fl
         cartridge.emulator.set_state(read_state(FOLDER / f"{state}.state"))
         start = time.process_time()
         for frame in range(FRAMES):
-            step, left = divmod(frame, STEP_FRAMES)
-            if left == 0:
+            step, frame_of_step = divmod(frame, STEP_FRAMES)
+            if frame_of_step == 0:
                 cartridge.hold(buttons[step % len(buttons)])
             cartridge.emulator.step()
         best = min(best, (time.process_time() - start) / FRAMES)

@@ -4,16 +4,13 @@ import { api, RequestError, SaveConflict } from "../api";
 import { readCarried, withCarried } from "../model/carried";
 import { diffWorkflows } from "../model/diff";
 import { dumpJson, type JsonObject } from "../model/json";
-import { EMPTY, parseWorkflow, type Workflow, WorkflowError } from "../model/workflow";
+import { EMPTY, parseWorkflow, stem, type Workflow, WorkflowError } from "../model/workflow";
 import { download, h } from "../ui/dom";
 import { ask, openDialog, showMessage } from "../ui/overlay";
 import type { Editor } from "./editor";
 
 /** Milliseconds that a download gets to begin. */
 const DOWNLOAD_MS = 60_000;
-
-/** Return a file's name without its suffix, for display. */
-export const stem = (file: string): string => file.replace(/\.json$/, "");
 
 export class Files {
   /** Paints the picture that a workflow is saved with; null: none. */

@@ -1,8 +1,8 @@
 /** What is known about a run that waits, runs or is over, for lists of runs. */
 
 import { api } from "../api";
-import { stem } from "../editor/files";
 import { isObject, type Json, type JsonObject } from "../model/json";
+import { stem } from "../model/workflow";
 
 /** A run, as the panel shows it. */
 export interface RunFacts {

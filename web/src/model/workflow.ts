@@ -186,6 +186,9 @@ export function links(workflow: Workflow): readonly Link[] {
   );
 }
 
+/** Return a file's name without its suffix, for display. */
+export const stem = (file: string): string => file.replace(/\.json$/, "");
+
 /** Return the file of a node's brain, as named in the workflow. */
 export function brainFile(entry: NodeEntry): string | null {
   if (typeof entry.brain === "string") return entry.brain;

@@ -99,7 +99,7 @@ function numberField(
     input.classList.remove("wrong");
     input.title = "";
     if (taken === "") empty?.(true);
-    else change(Number(taken), true); // what was typed on the way was valid, perhaps
+    else change(Number(taken), true); // the first digits of what was typed may have been valid
   };
   input.addEventListener("input", () => read(false));
   input.addEventListener("change", () => read(true));

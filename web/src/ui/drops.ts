@@ -2,6 +2,7 @@
 
 import type { Editor } from "../editor/editor";
 import type { Files } from "../editor/files";
+import { closeGallery } from "./gallery";
 
 const TYPE = "application/x-minibrains-type";
 
@@ -27,7 +28,7 @@ export function watchDrops(stage: HTMLElement, editor: Editor, files: Files): vo
     const { left, right, top, bottom } = stage.getBoundingClientRect(); // a message may lie over the node
     const isOver = client[0] > left && client[0] < right && client[1] > top && client[1] < bottom;
     const dropped = [...(event.dataTransfer?.files ?? [])];
-    if (dropped.length > 0) document.querySelector<HTMLDialogElement>("dialog.gallery")?.close();
+    if (dropped.length > 0) closeGallery(); // what is opened would lie behind it
     const workflows = dropped.filter(({ name }) => /\.(json|png|mp4)$/i.test(name));
     const others = dropped.filter((file) => !workflows.includes(file));
     const node = isOver && !workflows.length ? editor.board.nodeAt(client) : null;

@@ -2,8 +2,8 @@
 
 import { api } from "../api";
 import type { Editor } from "../editor/editor";
-import { type Files, stem } from "../editor/files";
-import type { Workflow } from "../model/workflow";
+import type { Files } from "../editor/files";
+import { stem, type Workflow } from "../model/workflow";
 import { h } from "./dom";
 import { count } from "./inspector";
 import { drawMap } from "./minimap";
@@ -104,6 +104,10 @@ export async function openGallery(editor: Editor, files: Files): Promise<void> {
   element.showModal();
   element.focus();
 }
+
+/** Close the gallery, if it is open. */
+export const closeGallery = (): void =>
+  document.querySelector<HTMLDialogElement>("dialog.gallery")?.close();
 
 const shelf = (title: string, cards: readonly HTMLElement[]) =>
   h("section", { "aria-label": title }, h("h3", {}, title), h("div", { class: "cards" }, ...cards));

@@ -2,12 +2,12 @@
 
 import { api, type BrainInfo, type FileInfo } from "../api";
 import type { Editor } from "../editor/editor";
-import { type Files, stem } from "../editor/files";
+import type { Files } from "../editor/files";
 import type { Session } from "../editor/session";
 import { earlierRun, queuedRun } from "../live/run_facts";
 import { typeBase } from "../model/catalog";
 import { isObject, type Json, type JsonObject } from "../model/json";
-import { nameOf, type Workflow } from "../model/workflow";
+import { nameOf, stem, type Workflow } from "../model/workflow";
 import { openBrain } from "./brain_view";
 import { dataList } from "./data_list";
 import { openDataSet } from "./data_view";

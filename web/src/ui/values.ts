@@ -147,21 +147,22 @@ export class Values {
       if (source === undefined) return "Nothing is linked to it.";
       return this.#keeps(source.node, source.socket) ? NOTHING_YET : NOT_KEPT;
     }
-    if (type.register || type.background !== null || this.#keeps(node, name)) return NOTHING_YET;
+    if (this.#keeps(node, name)) return NOTHING_YET;
     const isRead = links(workflow).some(({ from }) => from.node === node && from.socket === name);
     return isRead ? NOT_KEPT : "It is not kept, because nothing reads it.";
   }
 
-  /** Return whether the values of an output are kept: something reads the last one, or the output is a register's. */
+  /** Return whether the values of an output are kept: those of registers and background nodes are, others if something reads
+   * the last one. */
   #keeps(node: string, output: string): boolean {
-    const { workflow, catalog } = this.editor;
-    const typeOf = (id: string) => catalog.find(workflow.nodes[id]?.type ?? "");
-    if (typeOf(node)?.register) return true;
-    return links(workflow).some(({ from, to }) => {
-      if (from.node !== node || from.socket !== output) return false;
-      const type = typeOf(to.node);
-      return type === undefined || inputOf(type, to.socket)?.reading !== "on";
-    });
+    const type = this.editor.typeOf(node);
+    if (type?.register || (type?.background ?? null) !== null) return true;
+    return links(this.editor.workflow).some(
+      ({ from, to }) =>
+        from.node === node &&
+        from.socket === output &&
+        inputOf(this.editor.typeOf(to.node), to.socket)?.reading !== "on",
+    );
   }
 
   #edgeKey(event: KeyboardEvent): void {
