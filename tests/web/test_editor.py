@@ -19,6 +19,7 @@ import pytest
 from PIL import Image, ImageChops
 from playwright.sync_api import APIResponse, Browser, FloatRect, Route, expect
 
+from minibrains.files import bundled_dir
 from tests.support.command import Command
 from tests.support.editor_page import EditorPage, editor
 from tests.support.paths import DATA, ROOT
@@ -235,6 +236,41 @@ def test_mute_and_bypass_look_different(page: EditorPage, screenshots: Path | No
     for theme in page.in_each_theme():
         _compare_modes(page, 1.0, theme, screenshots)
         _compare_modes(page, 0.38, theme, screenshots)
+
+
+def test_a_field_that_is_too_small_to_be_painted_is_not_clicked(page: EditorPage) -> None:
+    page.start_with("airstriker_pixels")
+
+    def click_at(scale: float) -> Any:
+        page.ask(f"editor.board.zoom({scale} / editor.board.view.scale)")
+        page.ask("editor.board.centre(editor.board.boxes.get('head'))")
+        page.page.mouse.click(*page.part("head", "compiled"))
+        page.until("editor.selection.includes('head')")
+        return page.workflow["nodes"]["head"].get("set", {}).get("compiled")
+
+    assert click_at(0.38) is None
+    assert click_at(1.0) is True
+
+
+def test_a_narrow_screen_shows_everything(browser: Browser, address: str) -> None:
+    with editor(browser, address, viewport={"width": 390, "height": 844}) as page:
+        page.start_with("airstriker_pixels")
+        for name in ("Run", "Record"):
+            page.page.get_by_role("button", name=name, exact=True).click(trial=True)
+        for clock in ("fast", "realtime"):
+            page.page.locator(f'[data-clock="{clock}"]').click(trial=True)
+        page.ask("editor.board.select(['small'])")
+        width = page.page.locator("#inspector").get_by_label("width", exact=True)
+        width.fill("80")
+        width.press("Tab")
+        assert page.workflow["nodes"]["small"]["set"]["width"] == 80
+
+
+def test_a_dropped_file_closes_the_gallery(page: EditorPage) -> None:
+    expect(page.page.locator("dialog.gallery")).to_be_visible()
+    text = (bundled_dir("workflows") / "airstriker.json").read_text()
+    page.open_workflow(json.loads(text))
+    expect(page.page.locator("dialog.gallery")).to_have_count(0)
 
 
 def _compare_modes(page: EditorPage, scale: float, theme: str, screenshots: Path | None) -> None:

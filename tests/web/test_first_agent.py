@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from minibrains.files import bundled_dir
+from nodes.actions.sink import ActionTable
 from tests.support.editor_page import EditorPage, editor
 from tests.support.service_fixtures import serving
 
@@ -89,6 +91,9 @@ def test_from_an_empty_canvas_to_another_machine(
     expect(values).to_contain_text("vector")
     likeliest = page.page.locator(f'[data-preview="{shown}"] .shares li').first
     expect(likeliest).to_have_class("best")
+    table = ActionTable.load(bundled_dir("models") / ACTION_TABLE).names
+    named = [f"{number} {name}" for number, name in enumerate(table)]
+    assert likeliest.locator(".share-name").text_content() in named
     page.screenshot(screenshots, "first-thoughts-light-1280x800")
     page.page.get_by_role("button", name="Stop").click()
     page.until("session.run.state === 'stopped'")

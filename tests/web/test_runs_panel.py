@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -140,3 +141,23 @@ def test_more_runs_are_queued_with_the_next_seeds(page: EditorPage) -> None:
     row.hover()
     row.get_by_role("button", name="Take out of the queue").click()
     expect(row).to_have_count(0)
+
+
+def test_a_recorded_run_is_downloaded_with_its_tape(page: EditorPage, tmp_path: Path) -> None:
+    page.start_with("airstriker_random")
+    page.page.locator('[data-clock="fast"]').click()
+    page.page.get_by_role("button", name="Record").click()
+    page.until("session.run?.state === 'running' && session.run.tick > 60")
+    run = page.ask("session.run.id")
+    page.page.get_by_role("button", name="Stop").first.click()
+    page.until("session.run.state === 'stopped'")
+
+    page.page.locator('[data-tab="runs"]').click()
+    row = page.page.locator(f'.run-row:has([data-run="{run}"])')
+    row.hover()
+    row.get_by_role("button", name="More for").click()
+    with page.page.expect_download() as download:
+        page.page.get_by_role("menuitem", name="Download with brains and tape").click()
+    download.value.save_as(tmp_path / "run.zip")
+    with zipfile.ZipFile(tmp_path / "run.zip") as archive:
+        assert {"workflow.json", "run.tape"} <= set(archive.namelist())

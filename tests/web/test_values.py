@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,16 @@ from playwright.sync_api import Locator, expect
 
 from tests.support.contrast import least_contrast
 from tests.support.editor_page import EditorPage
+
+PIXELS = """(() => {
+    const shown = document.querySelector("#values .value-picture canvas");
+    const canvas = new OffscreenCanvas(shown.width, shown.height);
+    const context = canvas.getContext("2d");
+    context.drawImage(shown, 0, 0);
+    const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
+    return Array.from({ length: data.length / 4 }, (_, i) => [...data.slice(4 * i, 4 * i + 3)]);
+})()"""
+"""[red, green, blue] of each pixel of the picture beside the values."""
 
 
 def value_of(page: EditorPage, socket: str) -> Locator:
@@ -117,3 +128,16 @@ def test_nothing_is_asked_for_in_full_unless_it_is_shown(page: EditorPage) -> No
     page.press("v")
     page.until("session.run.outputs.get('fighter.pad') !== undefined")
     page.page.get_by_role("button", name="Stop").click()
+
+
+def test_masks_are_shown_as_a_picture(page: EditorPage) -> None:
+    page.start_with("sf2_pixels")
+    page.select("fighters")
+    page.press("v")
+    page.run()
+    expect(page.page.locator("#values .value-picture small")).to_contain_text("320 × 224")
+    colours = Counter(map(tuple, page.ask(PIXELS)))
+    assert colours.keys() == {(0, 0, 0), (0, 0, 255), (255, 0, 0)}
+    assert colours[0, 0, 255] > 300, "the own fighter is blue"
+    assert colours[255, 0, 0] > 300, "the other one is red"
+    page.page.get_by_role("button", name="Stop").first.click()
