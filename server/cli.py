@@ -137,6 +137,11 @@ def parser() -> argparse.ArgumentParser:
         "--record", action="store_true", help="write a tape into the run folder, for replay"
     )
     run.add_argument(
+        "--person",
+        action="store_true",
+        help="play it yourself, on a page of your browser; in real time, unless --clock says fast",
+    )
+    run.add_argument(
         "--live", action="store_true", help="apply changes of the workflow file while it runs"
     )
     run.add_argument(

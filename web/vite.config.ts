@@ -21,6 +21,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: false,
     chunkSizeWarningLimit: 700,
+    rollupOptions: { input: ["index.html", "play.html"] },
     license: { fileName: "licences.md" },
   },
   worker: { format: "es" },

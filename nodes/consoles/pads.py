@@ -48,7 +48,7 @@ class PersonPad(Register, category="consoles", outside=True):
     Out:  the names of the buttons held. Opposite directions held at once cancel each other, as on a
           real pad. From the first key on it is delivered on every tick, even while nothing is held.
           When Play is switched off, all buttons are released once, and then nothing is delivered;
-          so nothing is ever delivered on the command line
+          so nothing is ever delivered on the command line, except with `run --person`
     Link it to `urgent` of an Override whose `value` is an agent's pad, and the two share one pad:
     the person takes over within a tick, and the agent goes on when Play is off. Keys have the names
     that browsers give them (KeyboardEvent.code, by position and not by letter), a gamepad's buttons

@@ -12,6 +12,7 @@ from minibrains.hooks import Hook
 from minibrains.run.film import Film
 from minibrains.run.run import Run
 from minibrains.run.watch import WorkflowWatcher
+from minibrains.tape.recent import RecentTape
 from server.cli import DONE, STOPPED, explain
 from server.commands.interrupt import stop_on_interrupt
 from server.commands.progress import PrintMessages, progress_hook
@@ -23,6 +24,8 @@ from server.terminal import printable
 def main(arguments: argparse.Namespace) -> int:
     """Play a workflow and print the summary. Returns the exit status."""
     registry = read_registry(arguments)
+    if arguments.person:
+        arguments.clock = arguments.clock or "realtime"
     spec = read_spec(arguments)
     hooks: list[Hook] = [PrintMessages(), progress_hook()]
     if arguments.video:
@@ -31,8 +34,18 @@ def main(arguments: argparse.Namespace) -> int:
         if spec.workers != "1":
             raise MinibrainsError("--live is for a run in one process; leave out --workers")
         hooks.append(WorkflowWatcher(find_workflow(arguments.workflow)))
-    run = Run(spec, hooks, registry=registry)
-    _warn(run)
+    recent = None
+    if arguments.person:
+        if spec.workers != "1":
+            raise MinibrainsError("--person is for a run in one process; leave out --workers")
+        # its server is loaded only for this
+        from server.commands.play_page import PlayPage
+
+        page = PlayPage()
+        hooks += [page.controller, page]
+        recent = RecentTape()
+    run = Run(spec, hooks, registry=registry, recent=recent)
+    _warn(run, arguments.person)
     try:
         with stop_on_interrupt(run), run:
             for _ in run:
@@ -49,15 +62,23 @@ def main(arguments: argparse.Namespace) -> int:
     return STOPPED if run.stopping else DONE
 
 
-def _warn(run: Run) -> None:
-    """Print warnings about this run."""
+def _warn(run: Run, is_played: bool) -> None:
+    """Print warnings about this run, which a person plays or not.
+
+    Raises MinibrainsError if there is nothing that a person can play with.
+    """
     if run.settings.ticks is None and not run.engine.plan.terminals:
         run.say(
             "nothing in this workflow ends an episode, and no --ticks was given: Ctrl-C ends it"
         )
     outside = [name for name, node in run.graph.nodes.items() if node.cls.outside]
-    if outside:
+    if is_played and not outside:
+        raise MinibrainsError(
+            "--person: nothing in this workflow takes a person's keys; give it a PersonPad, as "
+            "sf2_human has one"
+        )
+    if outside and not is_played:
         run.say(
-            f"{', '.join(outside)}: no input arrives on the command line; play in the editor: "
-            "python -m server serve"
+            f"{', '.join(outside)}: no input arrives on the command line; play with --person, or "
+            "in the editor: python -m server serve"
         )

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import io
+import itertools
 import threading
 import zlib
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from minibrains.errors import RunError
-from minibrains.video import ClipWriter
+from minibrains.files import rename
+from minibrains.video import ClipWriter, append_workflow
 from server.http.previews import JPEG, Encoded
 
 SECONDS: Final = 20.0
@@ -43,6 +45,7 @@ class RecentPictures:
         self._pictures: deque[_Shown] = deque()
         self._bytes = 0
         self._lock = threading.Lock()
+        self._keeping = threading.Lock()
 
     def add(self, when: float, encoded: Encoded) -> None:
         """Add a picture that was shown at a time in seconds, and drop those that are too old."""
@@ -54,6 +57,23 @@ class RecentPictures:
             self._bytes += len(body)
             while self._bytes > MEMORY or self._pictures[0].when < when - SECONDS:
                 self._bytes -= len(self._pictures.popleft().body)
+
+    def keep_clip(
+        self, folder: Path, frame_rate: float, workflow: Mapping[str, Any]
+    ) -> tuple[Path, float]:
+        """Write a clip that carries the workflow into a folder, as the next of clip-1.mp4 and so
+        on; return its path and its length in seconds.
+
+        Raises RunError as `write_clip` does.
+        """
+        with self._keeping:
+            numbered = (folder / f"clip-{number}.mp4" for number in itertools.count(1))
+            path = next(path for path in numbered if not path.exists())
+            partial = path.with_name(f".{path.name}")
+            seconds = self.write_clip(partial, frame_rate)
+            append_workflow(partial, workflow)
+            rename(partial, path)
+        return path, seconds
 
     def write_clip(self, path: Path, frame_rate: float) -> float:
         """Write what is kept to an MP4 file; return its length in seconds.

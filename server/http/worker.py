@@ -4,7 +4,6 @@ cached outputs.
 
 from __future__ import annotations
 
-import itertools
 import os
 import sys
 import threading
@@ -16,7 +15,6 @@ from minibrains.disk_cache import disk_cache
 from minibrains.engine.compile import compile_graph
 from minibrains.engine.output_cache import OutputCache
 from minibrains.errors import MinibrainsError, RunError, as_error, sentence
-from minibrains.files import rename
 from minibrains.graph.catalog import node_types
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import parse_workflow
@@ -29,7 +27,6 @@ from minibrains.run.film import Film
 from minibrains.run.run import Run
 from minibrains.tape.recent import RecentTape
 from minibrains.tape.tape import Event
-from minibrains.video import append_workflow
 from server.http.request_handler import RequestHandler, failed
 from server.http.rewind_handler import RewindHandler
 from server.http.run_reporter import Send
@@ -169,7 +166,6 @@ class RunHandler(RequestHandler, Hook):
         self._run: Run | None = None
         self._played: Mapping[str, Any] | None = None
         """The workflow that is played, with live edits, but without the nodes of hooks."""
-        self._keeping_clip = threading.Lock()
 
     def play(self) -> Outcome:
         """Play the run. The outcome and the run folder describe any error."""
@@ -294,14 +290,8 @@ class RunHandler(RequestHandler, Hook):
         if run is None or self._played is None:
             raise MinibrainsError("the run has not begun yet; it shows nothing before it ticks")
         folder = self._request.folder.path
-        with self._keeping_clip:
-            numbered = (folder / f"clip-{number}.mp4" for number in itertools.count(1))
-            path = next(path for path in numbered if not path.exists())
-            partial = path.with_name(f".{path.name}")
-            rate = run.engine.frame_rate or 60
-            seconds = self._reporter.recent_pictures.write_clip(partial, rate)
-            append_workflow(partial, self._played)
-            rename(partial, path)
+        rate = run.engine.frame_rate or 60
+        path, seconds = self._reporter.recent_pictures.keep_clip(folder, rate, self._played)
         return {"folder": folder.name, "file": path.name, "seconds": round(seconds, 2)}
 
     def _refused(self, error: Exception) -> Outcome:

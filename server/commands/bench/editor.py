@@ -59,11 +59,15 @@ def run(seconds: float) -> dict[str, Any]:
         serving(Path(folder), _LOADS) as server,
     ):
         server.save("duel", _duel())
+        server.save("sf2", json.loads(find_workflow("sf2").read_text()))
         server.save("thousand", _thousand())
         server.save("hundred", _hundred())
         server.save("striker", _striker())
         server.summary(server.start(_duel(), clock="fast", episodes=1, ticks=60))  # a warm worker
         turns = _take_turns(browser, server, seconds)
+        first_paints = [_first_paint(browser, server) for _ in range(_OPENS)]
+        with tab(browser, server.address) as page:
+            imported = _imports(page)
         with tab(browser, server.address) as page:
             opened, in_view, pan_fps = _large_graph(page)
         with tab(browser, server.address) as page:
@@ -86,6 +90,10 @@ def run(seconds: float) -> dict[str, Any]:
         ("more with the page, %", round(with_page - without, 4), "<= 0.1"),
         ("pictures painted a second, median", round(median(rates), 2), ">= 50"),
         ("pictures painted a second, least", round(min(rates), 2), ""),
+        ("from the address to the first paint, s, median", round(median(first_paints), 3), "<= 1"),
+        ("from the address to the first paint, s, longest", round(max(first_paints), 3), ""),
+        ("opening an exported sf2, s, first", round(imported[0], 3), "<= 2"),
+        ("opening an exported sf2, s, median", round(median(imported), 3), ""),
         (f"opening {NODES} nodes, s", round(median(opened), 3), "<= 2"),
         (f"panning, {in_view} nodes in view, frames a second", round(pan_fps, 1), ">= 30"),
         (f"values on {wired} wires of {WIRED} nodes, ms a frame", round(painting, 3), "<= 1"),
@@ -247,6 +255,56 @@ def _missed_percent(turns: list[dict[str, Any]], page: bool) -> float:
 
 
 # -- the editor ------------------------------------------------------------------------------------
+
+
+def _first_paint(browser: Browser, server: Server) -> float:
+    """Open the editor as a browser does that has never seen it; return the seconds until something
+    is painted.
+    """
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    try:
+        page = context.new_page()
+        page.goto(server.address)
+        milliseconds = page.evaluate(
+            """() => new Promise((found) => {
+                const observer = new PerformanceObserver((entries) => {
+                    const [paint] = entries.getEntriesByName("first-contentful-paint");
+                    if (paint) found(paint.startTime);
+                });
+                observer.observe({ type: "paint", buffered: true });
+            })"""
+        )
+        return float(milliseconds) / 1e3
+    finally:
+        context.close()
+
+
+def _imports(page: Tab) -> list[float]:
+    """Drop an exported sf2 on the page; return the seconds of each time until the graph is drawn.
+    At the first time its brains are not in the server's folder yet.
+    """
+    page.open("sf2")
+    page.measure(
+        """const headers = { "Content-Type": "application/json" };
+        const body = JSON.stringify({ workflow: editor.workflow, name: "sf2.json" });
+        const answer = await fetch("api/export", { method: "POST", headers, body });
+        globalThis.exported = await answer.blob();"""
+    )
+    taken = []
+    for _ in range(_OPENS):
+        page.open("duel")
+        milliseconds = page.measure(
+            """const dataTransfer = new DataTransfer(), begun = performance.now();
+            dataTransfer.items.add(new File([exported], "shared.zip"));
+            const drop = new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true });
+            editor.board.element.dispatchEvent(drop);
+            while (editor.document.file === "duel.json") await frame();
+            await frame();  // in which it is drawn
+            await frame();  // which begins when that has been shown
+            return performance.now() - begun;"""
+        )
+        taken.append(float(milliseconds) / 1e3)
+    return taken
 
 
 def _large_graph(page: Tab) -> tuple[list[float], int, float]:

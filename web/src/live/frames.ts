@@ -49,3 +49,29 @@ export function unpackPalette({ head, body }: Frame): Uint8ClampedArray<ArrayBuf
   for (let i = 0; i < pixels; i++) out[i] = palette[body[first + i]!]!;
   return new Uint8ClampedArray(out.buffer);
 }
+
+/** Draw a picture on a canvas of its size. */
+export async function paint(
+  frame: Frame,
+  context: CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D,
+): Promise<void> {
+  const { canvas } = context;
+  const { width, height } = frame.head;
+  if (frame.event === PALETTE) {
+    const rgba = unpackPalette(frame);
+    if (!rgba) return;
+    if (canvas.width !== width || canvas.height !== height)
+      Object.assign(canvas, { width, height });
+    context.putImageData(new ImageData(rgba, width, height), 0, 0);
+  } else if (frame.event === JPEG) {
+    const image = await createImageBitmap(new Blob([frame.body], { type: "image/jpeg" })).catch(
+      () => null,
+    );
+    if (!image) return;
+    if (canvas.width !== image.width || canvas.height !== image.height) {
+      Object.assign(canvas, { width: image.width, height: image.height });
+    }
+    context.drawImage(image, 0, 0);
+    image.close();
+  }
+}

@@ -1,6 +1,6 @@
 /** The web worker: it handles the websocket and paints the pictures, so a busy page loses none. */
 
-import { type Frame, JPEG, PALETTE, readFrame, unpackPalette } from "./frames";
+import { type Frame, paint, readFrame } from "./frames";
 import type { FromWorker, Painted, ToWorker, Watch } from "./messages";
 
 interface Worker {
@@ -67,7 +67,7 @@ async function show(frame: Frame): Promise<void> {
   const { node, prompt_id, seq, tick, width, height } = frame.head;
   const shown = [...screens.values()].filter((screen) => screen.node === node);
   for (const screen of shown) {
-    await paint(frame, screen.canvas, screen.context);
+    await paint(frame, screen.context);
     screen.tick = tick;
   }
   const acknowledge = () => send("ack", { prompt_id, node, seq });
@@ -93,31 +93,6 @@ function addScreen(key: string, screen: Screen): void {
   screens.set(key, screen);
   const { width, height } = canvas;
   if (screen.tick !== null) report(node, { tick: screen.tick, width, height });
-}
-
-async function paint(
-  frame: Frame,
-  canvas: OffscreenCanvas,
-  context: OffscreenCanvasRenderingContext2D,
-): Promise<void> {
-  const { width, height } = frame.head;
-  if (frame.event === PALETTE) {
-    const rgba = unpackPalette(frame);
-    if (!rgba) return;
-    if (canvas.width !== width || canvas.height !== height)
-      Object.assign(canvas, { width, height });
-    context.putImageData(new ImageData(rgba, width, height), 0, 0);
-  } else if (frame.event === JPEG) {
-    const image = await createImageBitmap(new Blob([frame.body], { type: "image/jpeg" })).catch(
-      () => null,
-    );
-    if (!image) return;
-    if (canvas.width !== image.width || canvas.height !== image.height) {
-      Object.assign(canvas, { width: image.width, height: image.height });
-    }
-    context.drawImage(image, 0, 0);
-    image.close();
-  }
 }
 
 page.onmessage = ({ data }) => {
