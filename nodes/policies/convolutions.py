@@ -16,7 +16,8 @@ def convolution_specs(config: Mapping[str, Any]) -> tuple[dict[str, str], tuple[
 
     Args:
         config: The settings `channels`, `height`, `width` and `convolutions` of a brain, and
-            `weights` if it has one.
+            `weights` and `pictures` if it has them; the first layer sees one of these pictures at
+            a time.
 
     Returns:
         The specs by name; channels, height and width.
@@ -24,7 +25,8 @@ def convolution_specs(config: Mapping[str, Any]) -> tuple[dict[str, str], tuple[
     Raises:
         BrainError: There are no such convolutions.
     """
-    channels, height, width = config["channels"], config["height"], config["width"]
+    pictures = config.get("pictures", 1)
+    channels, height, width = config["channels"] // pictures, config["height"], config["width"]
     dtype = config.get("weights", "f32")
     specs: dict[str, str] = {}
     for index, layer in enumerate(config["convolutions"]):
@@ -33,7 +35,7 @@ def convolution_specs(config: Mapping[str, Any]) -> tuple[dict[str, str], tuple[
         filters, kernel, stride = layer
         specs[f"convolution{index}.weight"] = f"{dtype}[{filters} {channels} {kernel} {kernel}]"
         specs[f"convolution{index}.bias"] = f"{dtype}[{filters}]"
-        channels = filters
+        channels, pictures = filters * pictures, 1
         height, width = _shrunk(height, kernel, stride), _shrunk(width, kernel, stride)
         if height < 1 or width < 1:
             raise BrainError(f"convolution {index} leaves nothing of a picture of this size")
@@ -46,11 +48,12 @@ def build_convolutions(
     """Return new convolutions by name, and the channels, height and width of what they give."""
     from torch import nn
 
-    channels, height, width = config["channels"], config["height"], config["width"]
+    pictures = config.get("pictures", 1)
+    channels, height, width = config["channels"] // pictures, config["height"], config["width"]
     layers: dict[str, nn.Module] = {}
     for index, (filters, kernel, stride) in enumerate(config["convolutions"]):
         layers[f"convolution{index}"] = nn.Conv2d(channels, filters, kernel, stride)
-        channels = filters
+        channels, pictures = filters * pictures, 1
         height, width = _shrunk(height, kernel, stride), _shrunk(width, kernel, stride)
     return layers, (channels, height, width)
 

@@ -30,9 +30,21 @@ class FrameEncoderBrain(Brain):
         doc="[filters, kernel, stride] of each layer"
     )
     features: int = setting(doc="the number of features, which is the size of the output")
+    pictures: int = setting(
+        1,
+        "the number of pictures that the channels consist of; the first layer sees one at a time, "
+        "with the same weights",
+        added=True,
+    )
 
     @classmethod
     def tensor_specs(cls, config: Mapping[str, Any]) -> Mapping[str, str]:
+        pictures = config["pictures"]
+        if pictures < 1 or config["channels"] % pictures or not config["convolutions"]:
+            raise BrainError(
+                f"pictures is {pictures}; expected a divisor of the {config['channels']} channels, "
+                "and at least one convolution"
+            )
         specs, (channels, height, width) = convolution_specs(config)
         features = config["features"]
         if min(channels, height, width, features) < 1:
@@ -62,13 +74,23 @@ class FrameEncoder(TorchNode, category="policies"):
         layers, (channels, height, width) = build_convolutions(config)
         layers["features"] = nn.Linear(channels * height * width, config["features"])
         module = nn.ModuleDict(layers)
-        # the colours of a pixel side by side: convolutions take a fifth less time
-        module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        # the colours of a pixel side by side: convolutions take less time, but to bring the whole
+        # picture into that order costs more than it saves if each pixel is read only once
+        _, kernel, stride = config["convolutions"][0]
+        first = 1 if stride >= kernel else 0
+        for index in range(first, len(config["convolutions"])):
+            convolution: nn.Module = module[f"convolution{index}"]
+            convolution.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         return module
 
     def forward(self, frames: HeadFrames) -> EncodedFrames:
         seen: torch.Tensor = frames  # type: ignore[assignment]
-        for index in range(len(self.brain.convolutions)):
+        pictures = self.brain.pictures
+        batch, _, height, width = seen.shape
+        seen = seen.reshape(batch * pictures, -1, height, width)
+        seen = self.module["convolution0"](seen).relu()
+        seen = seen.reshape(batch, -1, *seen.shape[2:])
+        for index in range(1, len(self.brain.convolutions)):
             seen = self.module[f"convolution{index}"](seen).relu()
         features: torch.Tensor = self.module["features"](seen.flatten(1)).relu()
         return features  # type: ignore[return-value]

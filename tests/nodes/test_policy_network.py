@@ -21,7 +21,7 @@ from nodes.policies.attention import (
     TemporalAttention,
     TemporalAttentionBrain,
 )
-from nodes.policies.encoder import FrameEncoder
+from nodes.policies.encoder import FrameEncoder, FrameEncoderBrain
 from nodes.policies.heads import ActionHead, ActionHeadBrain, ValueHead
 from nodes.policies.history import FeatureHistory, FeatureHistoryBrain
 from server.cli import main
@@ -313,6 +313,20 @@ def test_the_order_of_decisions_matters(brains: dict[str, dict[str, Path]]) -> N
     assert not torch.allclose(one, other, atol=1e-3)
 
 
+def test_the_slim_network_looks_at_one_picture_at_a_time_with_the_same_weights(
+    brains: dict[str, dict[str, Path]],
+) -> None:
+    encoder = nodes_of(brains["slim"])["encoder"]
+    module = encoder.make_module()
+    frames = torch.rand(2, 24, 128, 180)
+    pictures = frames.split(3, 1)
+    seen = torch.cat([module["convolution0"](picture).relu() for picture in pictures], 1)
+    seen = module["convolution2"](module["convolution1"](seen).relu()).relu()
+    features = module["features"](seen.flatten(1)).relu()
+    encoder.module = module
+    assert torch.allclose(encoder.forward(frames), features, atol=1e-6)
+
+
 # -- bad brains ------------------------------------------------------------------------------------
 
 
@@ -352,4 +366,11 @@ def test_brains_of_different_sizes_are_refused_before_anything_runs(
 ) -> None:
     times = brains["full"]["times"]
     assert main(["check", "sf2_policy", "--brain", f"times={times}"]) == 2
-    assert "expected vector f32[256], found vector f32[128]" in capsys.readouterr().err
+    assert "expected vector f32[256], found vector f32[64]" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("pictures", [0, 7])
+def test_channels_that_are_not_so_many_pictures_are_refused(pictures: int) -> None:
+    config = {"channels": 24, "height": 128, "width": 180, "convolutions": ((8, 8, 8),)}
+    with pytest.raises(BrainError, match="expected a divisor of the 24 channels"):
+        FrameEncoderBrain.tensor_specs({**config, "features": 8, "pictures": pictures})

@@ -27,10 +27,12 @@ class Sizes(NamedTuple):
     """The size of query and features."""
     hidden: tuple[int, ...]
     """The size of both heads."""
+    pictures: int
+    """The number of pictures that the first layer sees one at a time."""
 
 
-FULL: Final = Sizes("full", ((32, 8, 4), (64, 4, 2), (64, 3, 1)), 256, (512, 256))
-SLIM: Final = Sizes("slim", ((16, 8, 8), (32, 3, 2), (32, 3, 1)), 128, (256, 128))
+FULL: Final = Sizes("full", ((32, 8, 4), (64, 4, 2), (64, 3, 1)), 256, (512, 256), 1)
+SLIM: Final = Sizes("slim", ((8, 8, 8), (32, 3, 2), (32, 3, 2)), 64, (128, 64), 8)
 STEPS: Final = 8
 """Decisions that are remembered."""
 GROUPS: Final = (512, 21, 12)
@@ -54,6 +56,7 @@ def encoder(sizes: Sizes) -> MadeBrain:
         "width": 180,
         "convolutions": sizes.convolutions,
         "features": GROUPS[0],
+        "pictures": sizes.pictures,
     }
     return _untrained(FrameEncoderBrain, config, sizes, "8 colour frames to 512 features")
 
