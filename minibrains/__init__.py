@@ -23,7 +23,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from minibrains.annotations import ABSENT, Absent, Lazy, On, Sample
+    from minibrains.annotations import ABSENT, Absent, Aged, Lazy, On
     from minibrains.brain import Brain, setting, tensor
     from minibrains.console import Console, ConsoleOutput
     from minibrains.errors import BrainError, DataError, GameError, MinibrainsError
@@ -57,16 +57,56 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "ABSENT", "Absent", "Action", "Brain", "BrainError", "BrainRef", "Budget", "ColorFrame",
-    "Console", "ConsoleOutput", "DataError", "Episode", "EpisodeResult", "EpisodeStart", "Flag",
-    "ForkPoint", "Frame", "Frames", "GameError", "Hook", "Host", "Lazy", "Logits", "Mark",
-    "MinibrainsError", "Node", "NodeProgress", "Number", "On", "Pad", "Progress", "Register",
-    "Rewind", "Run", "RunSpec", "Sample", "Situation", "Socket", "Text", "TorchNode", "Variables",
-    "WorkflowEnv", "WorkflowInfo", "setting", "tensor", "widget",
+    "ABSENT",
+    "Absent",
+    "Action",
+    "Aged",
+    "Brain",
+    "BrainError",
+    "BrainRef",
+    "Budget",
+    "ColorFrame",
+    "Console",
+    "ConsoleOutput",
+    "DataError",
+    "Episode",
+    "EpisodeResult",
+    "EpisodeStart",
+    "Flag",
+    "ForkPoint",
+    "Frame",
+    "Frames",
+    "GameError",
+    "Hook",
+    "Host",
+    "Lazy",
+    "Logits",
+    "Mark",
+    "MinibrainsError",
+    "Node",
+    "NodeProgress",
+    "Number",
+    "On",
+    "Pad",
+    "Progress",
+    "Register",
+    "Rewind",
+    "Run",
+    "RunSpec",
+    "Situation",
+    "Socket",
+    "Text",
+    "TorchNode",
+    "Variables",
+    "WorkflowEnv",
+    "WorkflowInfo",
+    "setting",
+    "tensor",
+    "widget",
 ]  # fmt: skip
 
 _NAMES = {
-    "minibrains.annotations": ("ABSENT", "Absent", "Lazy", "On", "Sample"),
+    "minibrains.annotations": ("ABSENT", "Absent", "Lazy", "On", "Aged"),
     "minibrains.brain": ("Brain", "setting", "tensor"),
     "minibrains.console": ("Console", "ConsoleOutput"),
     "minibrains.errors": ("BrainError", "DataError", "GameError", "MinibrainsError"),

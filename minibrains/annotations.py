@@ -39,7 +39,7 @@ Lazy = Annotated[Callable[[], T], OnDemand()]
 the output."""
 
 
-class Sample(NamedTuple, Generic[T]):
+class Aged(NamedTuple, Generic[T]):
     """An input read with its age: the last value and the number of ticks since it was delivered."""
 
     value: T

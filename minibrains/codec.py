@@ -204,7 +204,8 @@ def _array(mark: Any, data: bytes) -> Any:
 _MOVED: Final = {
     "nodes.vlm:Answer": "nodes.language.answering:Answer",
     "nodes.language.vlm:Answer": "nodes.language.answering:Answer",
-    "minibrains.node:Sample": "minibrains.annotations:Sample",
+    "minibrains.node:Sample": "minibrains.annotations:Aged",
+    "minibrains.annotations:Sample": "minibrains.annotations:Aged",
 }
 """Classes that have moved since older tapes were written: old name -> new name."""
 

@@ -47,7 +47,7 @@ class Node:
     renamed_outputs: ClassVar[Mapping[int, Mapping[str, str]]] = MappingProxyType({})
     renamed_widgets: ClassVar[Mapping[int, Mapping[str, str]]] = MappingProxyType({})
     renamed_attributes: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    clocked: ClassVar[bool] = False
+    every_tick: ClassVar[bool] = False
     background: ClassVar[Background | None] = None
     cache_on_disk: ClassVar[bool] = False
     collects_data: ClassVar[bool] = False

@@ -1,5 +1,5 @@
 """Class options: the keyword arguments in the class line of a node, as in `class Every(Node,
-clocked=True)`.
+every_tick=True)`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Migration = Callable[[dict[str, Any]], dict[str, Any]]
 class NodeOptions(TypedDict, total=False):
     """The class options of a node.
 
-    All but `abstract` are inherited, and can be read as attributes: `cls.clocked`.
+    All but `abstract` are inherited, and can be read as attributes: `cls.every_tick`.
     """
 
     abstract: bool
@@ -64,7 +64,7 @@ class NodeOptions(TypedDict, total=False):
     """Attributes of the node's state that were renamed, old -> new. Snapshots on older tapes have
     the old names. It needs no new version, because workflows do not name attributes."""
 
-    clocked: bool
+    every_tick: bool
     """The node runs on every tick of its clock, not only when something was delivered."""
 
     background: Background | None

@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Union, get_args, get_origin
 
-from minibrains.annotations import Absent, OnDelivery, OnDemand, Sample
+from minibrains.annotations import Absent, Aged, OnDelivery, OnDemand
 from minibrains.brain import Brain
 from minibrains.errors import NodeClassError
 from minibrains.node_docs import check_docs, inherited_docs, output_key
 from minibrains.sockets import SocketTypes, read_socket
 from minibrains.widgets import Widget, WidgetField, read_widget
 
-ReadMode = Literal["last", "on", "sample"]
+ReadMode = Literal["last", "on", "aged"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Input:
     kind: SocketTypes
     reading: ReadMode = "last"
     many: bool = False
-    awaited: bool = True
+    required: bool = True
     """The node does not run before the first delivery."""
     must_be_linked: bool = True
     """A workflow without a link to the input has a fault."""
@@ -253,7 +253,7 @@ def _read_input(cls: type, parameter: inspect.Parameter) -> Input:
     reading: ReadMode = "last"
     many = False
     has_default = parameter.default is not inspect.Parameter.empty
-    awaited = not has_default
+    required = not has_default
     if has_default and parameter.default is not None:
         raise NodeClassError(
             f"{where} has the default {parameter.default!r}; "
@@ -264,22 +264,22 @@ def _read_input(cls: type, parameter: inspect.Parameter) -> Input:
         many = True
     if _is_marked(annotation, OnDelivery):
         reading = "on"
-        awaited = False
+        required = False
         annotation = _without(NoneType, annotation.__origin__)
     elif _is_union(annotation) and NoneType in get_args(annotation):
-        if awaited:
+        if required:
             raise NodeClassError(f"{where} may be None but has no default; write `= None`")
         annotation = _without(NoneType, annotation)
-    if get_origin(annotation) is Sample and reading == "last":
+    if get_origin(annotation) is Aged and reading == "last":
         (annotation,) = get_args(annotation)
-        reading = "sample"
+        reading = "aged"
     kind = _read_kind(where, annotation)
     if kind is None:
         raise NodeClassError(
             f"{where}: {annotation!r} is not a socket type; use one of minibrains.sockets"
         )
     must_be_linked = not has_default and not many
-    return Input(parameter.name, kind, reading, many, awaited, must_be_linked)
+    return Input(parameter.name, kind, reading, many, required, must_be_linked)
 
 
 def _check_names(cls: type, inputs: Mapping[str, Input], widgets: Mapping[str, Widget]) -> None:

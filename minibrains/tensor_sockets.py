@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, get_origin
 
 import numpy as np
 
-from minibrains.annotations import Sample
+from minibrains.annotations import Aged
 from minibrains.errors import MinibrainsError
 from minibrains.sockets import DTYPES, SocketType, SocketTypes
 
@@ -59,7 +59,7 @@ def _form_of(option: SocketType) -> TensorForm | None:
 def batch_of_one(form: TensorForm, value: Any, device: torch.device) -> Any:
     """Return the value of a link as a tensor [1, …].
 
-    None stays None, a list becomes a list of tensors, and a Sample one of two tensors.
+    None stays None, a list becomes a list of tensors, and an Aged one of two tensors.
     """
     import torch
 
@@ -72,10 +72,10 @@ def batch_of_one(form: TensorForm, value: Any, device: torch.device) -> Any:
         return None
     if isinstance(value, list):
         return [batch_of_one(form, item, device) for item in value]
-    if isinstance(value, Sample):
+    if isinstance(value, Aged):
         item: Any = batch_of_one(form, value.value, device)
         age: Any = torch.tensor([value.age], device=device)
-        return Sample(item, age)
+        return Aged(item, age)
     return torch.tensor([value], dtype=getattr(torch, form.dtype), device=device)
 
 

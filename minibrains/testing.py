@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from minibrains.annotations import ABSENT, Sample
+from minibrains.annotations import ABSENT, Aged
 from minibrains.host import Episode, EpisodeStart, Host, WorkflowInfo
 from minibrains.node import Node, Register, check_names
 from minibrains.torch_node import TorchNode
@@ -213,7 +213,7 @@ def _step(node: Node, inputs: Inputs) -> Any:
 
 def _argument(node: Node, name: str, inputs: Inputs) -> Any:
     declared = node.schema.inputs[name]
-    if name not in inputs and declared.awaited and not declared.many:
+    if name not in inputs and declared.required and not declared.many:
         raise AssertionError(
             f"{type(node).__name__} needs the input {name!r} on every tick of the test"
         )
@@ -271,8 +271,8 @@ def _beside_zeros(value: Any) -> Any:
         return None
     if isinstance(value, list):
         return [_beside_zeros(item) for item in value]
-    if isinstance(value, Sample):
-        return Sample(_beside_zeros(value.value), _beside_zeros(value.age))
+    if isinstance(value, Aged):
+        return Aged(_beside_zeros(value.value), _beside_zeros(value.age))
     return torch.cat([value, torch.zeros_like(value)])
 
 

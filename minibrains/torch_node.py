@@ -60,7 +60,7 @@ class TorchNode(Node, abstract=True, background="optional"):
     )
 
     input_forms: ClassVar[Mapping[str, TensorForm]]
-    """The tensor forms of the inputs of `forward`, by name; lists and Samples consist of such
+    """The tensor forms of the inputs of `forward`, by name; lists and Aged consist of such
     tensors."""
     output_forms: ClassVar[Mapping[str, TensorForm]]
     """The tensor forms of the outputs of `forward`, by name."""

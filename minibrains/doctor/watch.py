@@ -172,10 +172,10 @@ class Watch(Hook):
         if self._pad is not None:
             pad = _delivered(run, self._pad)
             self.pads[tuple(sorted(pad or ()))] += 1
-        visits = self._ran(run)
-        if visits == self._visits:
+        calls = self._ran(run)
+        if calls == self._visits:
             return
-        self._visits = visits
+        self._visits = calls
         logits = _delivered(run, self._link)
         self.logits.append(self._corrected(np.array(logits, np.float32)))
         if self._sampler is not None:
@@ -188,7 +188,7 @@ class Watch(Hook):
 
     def _ran(self, run: Run) -> int:
         execution = run.engine.execution
-        return int(execution.visits[self._step] - execution.skipped[self._step])
+        return int(execution.calls[self._step] - execution.idle_calls[self._step])
 
     def _count_state(self, run: Run) -> None:
         variables = run.peek(f"{self._console}.variables")

@@ -146,12 +146,12 @@ class BackgroundNode:
             raise RunError(f"it took longer than its time limit of {self.timeout:g} s")
 
     @property
-    def busy(self) -> bool:
+    def is_ticking(self) -> bool:
         """True while the node computes a result."""
         return self._running is not None and not self._running.finished.is_set()
 
     @property
-    def occupied(self) -> bool:
+    def has_unfinished_call(self) -> bool:
         """True while the latest call is running, so that another one would have to wait."""
         return self._last is not None and not self._last.finished.is_set()
 

@@ -36,7 +36,7 @@ def compile_graph(graph: Graph) -> Plan:
 
 
 def _stateless(cls: type[Node]) -> bool:
-    return cls.reset is Node.reset and not cls.clocked
+    return cls.reset is Node.reset and not cls.every_tick
 
 
 def _output_of(step: Step, socket: str) -> OutputPlan:
@@ -89,7 +89,7 @@ class _Compiler:
         region = self._plan_region(steps)
 
         # which steps have to be told by a delivery that they are due, and which need not
-        self._find_due_when_open(steps)
+        self._find_always_called(steps)
 
         # what the engine does once all steps have run
         latches = self._latches()
@@ -130,7 +130,7 @@ class _Compiler:
         outputs = [
             OutputPlan(output.name, output.absent and not output.lazy) for output in declared
         ]
-        if node.register:
+        if node.is_register:
             return Step("emit", node.id, outputs=outputs)
         clocks = self._own_clocks(node)
         if node.continues:
@@ -193,7 +193,7 @@ class _Compiler:
         """
         nodes = self.graph.nodes
         before: dict[str, set[str]] = {
-            name: set() for name, node in nodes.items() if not node.register
+            name: set() for name, node in nodes.items() if not node.is_register
         }
         for edge in self.graph.edges:
             if edge.target in before and not nodes[edge.source].breaks_cycles:
@@ -331,7 +331,7 @@ class _Compiler:
         clocks: set[Clock] = set()
         for edge in edges:
             consumer = self.main_steps[edge.target]
-            if self.graph.nodes[edge.target].register or not consumer.clocks:
+            if self.graph.nodes[edge.target].is_register or not consumer.clocks:
                 return frozenset()
             clocks |= consumer.clocks
         return frozenset(clocks)
@@ -397,9 +397,9 @@ class _Compiler:
 
     def _lay_slots(self) -> None:
         for name, node in self.graph.nodes.items():
-            if not node.register:
+            if not node.is_register:
                 step = self.main_steps[name]
-                step.inputs, step.awaited = self._read_inputs(node)
+                step.inputs, step.required = self._read_inputs(node)
         for (name, socket), read_step in self.read_steps.items():
             callable_slot = self._slot(_output_of(self.producers[name], socket), "last")
             read_step.inputs = [InputPlan((Source(callable_slot),), False)]
@@ -428,7 +428,7 @@ class _Compiler:
 
     def _read_inputs(self, node: CheckedNode) -> tuple[list[InputPlan], list[int]]:
         plans: list[InputPlan] = []
-        awaited: list[int] = []
+        required: list[int] = []
         by_socket: dict[str, list[Edge]] = defaultdict(list)
         for edge in self.in_edges[node.id]:
             by_socket[edge.input.name].append(edge)
@@ -437,37 +437,37 @@ class _Compiler:
             for edge in by_socket[name]:
                 source = self._source(edge, declared)
                 sources.append(source)
-                if declared.awaited:
-                    awaited.append(source.slot)
-            if declared.awaited and not declared.many and not sources:
-                awaited.append(self._never())
-            plans.append(InputPlan(tuple(sources), declared.many, declared.awaited))
-        return plans, awaited
+                if declared.required:
+                    required.append(source.slot)
+            if declared.required and not declared.many and not sources:
+                required.append(self._never())
+            plans.append(InputPlan(tuple(sources), declared.many, declared.required))
+        return plans, required
 
     def _never(self) -> int:
         """Return a slot that nothing is ever delivered to,
-        for an awaited input behind a muted node.
+        for a required input behind a muted node.
         """
         self.slots.append("last")
         return len(self.slots) - 1
 
     def _source(self, edge: Edge, declared: Input) -> Source:
         _, output = self._producer(edge.source, edge.output.name)
-        if declared.reading == "sample":
+        if declared.reading == "aged":
             delivered_at = self._slot(output, "delivered_at")
             return Source(self._slot(output, "last"), delivered_at)
         if declared.reading == "on":
             return Source(self._slot(output, "on"))
-        if declared.awaited:
+        if declared.required:
             return Source(self._slot(output, "last"))
         return Source(self._slot(output, "last_or_none"))
 
     def _latches(self) -> list[Latch]:
         latches: list[Latch] = []
         for name, node in self.graph.nodes.items():
-            if node.register:
-                inputs, awaited = self._read_inputs(node)
-                latches.append(Latch(name, tuple(inputs), tuple(awaited)))
+            if node.is_register:
+                inputs, required = self._read_inputs(node)
+                latches.append(Latch(name, tuple(inputs), tuple(required)))
         return latches
 
     def _terminals(self) -> list[int]:
@@ -481,13 +481,13 @@ class _Compiler:
 
     # -- what is due anyway ------------------------------------------------------------------------
 
-    def _find_due_when_open(self, steps: Iterable[Step]) -> None:
+    def _find_always_called(self, steps: Iterable[Step]) -> None:
         for step in steps:
             node = self.graph.nodes[step.node]
             if step.role in ("emit", "gate", "read"):
-                step.inputs_guaranteed = step.due_when_open = True
+                step.always_ready = step.always_called = True
             elif step.role == "poll":
-                step.due_when_open = True
+                step.always_called = True
             else:
                 self._find_readiness(step, node)
             for clock in step.clocks:
@@ -497,32 +497,32 @@ class _Compiler:
             readers: set[int] = set()
             for edge in edges:
                 target = self.main_steps[edge.target]
-                if not self.graph.nodes[edge.target].register and not target.due_when_open:
+                if not self.graph.nodes[edge.target].is_register and not target.always_called:
                     readers.add(target.index)
-            output.readers = sorted(readers)
+            output.steps_to_mark = sorted(readers)
 
     def _find_readiness(self, step: Step, node: CheckedNode) -> None:
         """Decide whether a tick or submit is due on every tick,
         and whether all of its arguments are there by then.
         """
-        step.due_when_open = node.cls.clocked
+        step.always_called = node.cls.every_tick
         complete = True
         linked: set[str] = set()
         for edge in self.in_edges[step.node]:
             linked.add(edge.input.name)
             if self._delivers_every_tick(edge, step):
-                step.due_when_open = True
-            elif edge.input.awaited:
+                step.always_called = True
+            elif edge.input.required:
                 complete = False
         for declared in node.cls.schema.inputs.values():
-            if declared.awaited and not declared.many and declared.name not in linked:
+            if declared.required and not declared.many and declared.name not in linked:
                 complete = False
-        step.inputs_guaranteed = step.due_when_open and complete
+        step.always_ready = step.always_called and complete
 
     def _delivers_every_tick(self, edge: Edge, step: Step) -> bool:
         """Return whether the edge delivers on every tick on which `step` may run."""
         producer, output = self._producer(edge.source, edge.output.name)
-        if not producer.inputs_guaranteed or output.absent:
+        if not producer.always_ready or output.absent:
             return False
         if not always_delivers(self.graph.nodes[edge.source].entry.on_error):
             return False

@@ -12,7 +12,7 @@ from minibrains.engine.execution_state import ExecutionState
 from minibrains.engine.instantiate import instantiate_nodes
 from minibrains.engine.live_edit import Edit
 from minibrains.engine.node_process import Health, NodeDied
-from minibrains.engine.node_runtime import NodeRuntime, registers_first
+from minibrains.engine.node_runtime import NodeRuntime, sort_registers_first
 from minibrains.engine.output_cache import OutputCache, fold_constants
 from minibrains.engine.plan import TICK_SLOT, Plan
 from minibrains.engine.replay_policy import Tape
@@ -125,7 +125,7 @@ class Engine:
             if runtime.pending is not None:
                 runtime.pending.cancel()
         self.execution.reset()
-        for runtime in registers_first(self.runtimes):
+        for runtime in sort_registers_first(self.runtimes):
             if runtime.is_open and runtime.has_state:
                 try:
                     runtime.reset(self._episode_of(runtime.name))
@@ -172,7 +172,7 @@ class Engine:
         whose process is being started.
         """
         report: dict[str, Any] = {}
-        for runtime in registers_first(self.runtimes):
+        for runtime in sort_registers_first(self.runtimes):
             try:
                 report.update(runtime.report(waits=not self.context.realtime))
             except Exception as error:
@@ -191,7 +191,7 @@ class Engine:
             edit.refuse(RunError("the run is over"))
             sentences += edit.close()
             edit.done.set()
-        for runtime in reversed(registers_first(self.runtimes)):
+        for runtime in reversed(sort_registers_first(self.runtimes)):
             sentences += runtime.close(timeout)
         return sentences
 
@@ -209,9 +209,9 @@ class Engine:
         trained: tuple[str, ...] = ()
         if plan.graph.region is not None:
             trained = plan.graph.region.nodes
-        for runtime in registers_first(runtimes):
+        for runtime in sort_registers_first(runtimes):
             # something outside of the graph answers for the nodes that are trained
-            if not runtime.is_open and not runtime.replayed and runtime.name not in trained:
+            if not runtime.is_open and not runtime.from_tape and runtime.name not in trained:
                 runtime.open(make_host(runtime, self), plan.graph.workflow.where)
         sizes = {name: runtime.sizes for name, runtime in runtimes.items() if runtime.sizes}
         if sizes:
@@ -251,14 +251,14 @@ class Engine:
         # local names, which are read faster: each of these is used many times a tick
         execution = self.execution
         values = execution.values
-        event_slots = execution.event_slots
-        marks = execution.marks
+        one_tick_slots = execution.one_tick_slots
+        due_flags = execution.due_flags
         size = execution.size
-        template = execution.template
-        due_at_begin = execution.due
+        always_due = execution.always_due
+        due_at_begin = execution.due_next_tick
         steps = execution.steps
         latches = execution.latches
-        visits = execution.visits
+        calls = execution.calls
         step_seconds = execution.step_seconds
         terminals = self.plan.terminals
         edits = self.edits
@@ -270,14 +270,14 @@ class Engine:
         for tick in range(self.tick, self.tick + ticks):
             # begin
             values[TICK_SLOT] = tick
-            marks[:size] = template
+            due_flags[:size] = always_due
             if due_at_begin:
                 for mark in due_at_begin:
-                    marks[mark] = 1
+                    due_flags[mark] = 1
                 due_at_begin.clear()
             # a step marks only steps after itself, so the iterators still reach what is marked on
             # the way
-            due_steps = compress(steps, marks)
+            due_steps = compress(steps, due_flags)
             remaining_latches = iter(latches)
             started = before = perf_counter()
             while True:  # once, and again after each error that does not end the run
@@ -287,7 +287,7 @@ class Engine:
                         run()
                         now = perf_counter()
                         step_seconds[index] += now - before
-                        visits[index] += 1
+                        calls[index] += 1
                         before = now
                     # terminal; testing an output for truth may raise, outside of any step
                     index = no_step
@@ -300,7 +300,7 @@ class Engine:
                             run()
                             now = perf_counter()
                             step_seconds[index] += now - before
-                            visits[index] += 1
+                            calls[index] += 1
                             before = now
                     break
                 except BaseException as error:
@@ -308,16 +308,16 @@ class Engine:
                     if index != no_step:
                         now = perf_counter()
                         step_seconds[index] += now - before
-                        visits[index] += 1
+                        calls[index] += 1
                         before = now
                     if isinstance(error, KeyboardInterrupt):
                         raise
                     self.step_failed(index, error)
             # end
-            if event_slots:
-                for slot in event_slots:
+            if one_tick_slots:
+                for slot in one_tick_slots:
                     values[slot] = None
-                event_slots.clear()
+                one_tick_slots.clear()
             # time in which the game waited for a node does not count towards the tick
             if context.blocked_seconds != blocked_seconds:
                 started += context.blocked_seconds - blocked_seconds
@@ -412,15 +412,15 @@ class Engine:
         for each in pending.values():
             each.finish()
         nodes: dict[str, Any] = {}
-        for runtime in registers_first(self.runtimes):
+        for runtime in sort_registers_first(self.runtimes):
             if runtime.is_open and runtime.has_state and (background or runtime.background is None):
                 try:
-                    nodes[runtime.name] = runtime.endpoint.state()
+                    nodes[runtime.name] = runtime.callee.state()
                 except Exception as error:
                     raise runtime.failure(self.tick, error) from error
         replayed_calls: dict[str, Any] = {}
         for name, runtime in self.runtimes.items():
-            if runtime.replayed:
+            if runtime.from_tape:
                 replayed_calls[name] = runtime.replayed_call.state()
             elif runtime.pending is not None and not background:
                 replayed_calls[name] = runtime.pending.as_replayed()
@@ -445,7 +445,7 @@ class Engine:
             renamed = runtime.checked.cls.renamed_attributes
             if renamed:
                 saved = {renamed.get(key, key): value for key, value in saved.items()}
-            runtime.endpoint.load_state(saved)
+            runtime.callee.load_state(saved)
         for name, runtime in self.runtimes.items():
             if runtime.pending is not None:
                 runtime.pending.load_state(state["thoughts"][name])
@@ -509,12 +509,12 @@ class Engine:
                 raise RunError(
                     "another edit came first, and this one was made for the graph before it"
                 )
-            edit.begin(self._episode_of, self.tick)
+            edit.try_apply(self._episode_of, self.tick)
         except RunError as error:
             edit.refuse(error)
         else:
             if self.context.tape is not None and edit.tape_value is not None:
                 self.context.tape.add("", "edit", edit.tape_value)
-            edit.inherit_from(self.execution)
+            edit.commit(self.execution)
             self.plan, self.runtimes, self.execution = edit.plan, edit.runtimes, edit.execution
         edit.done.set()

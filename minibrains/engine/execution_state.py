@@ -1,18 +1,18 @@
-"""The tables of a running plan: slots, marks, counters, and step functions.
+"""The tables of a running plan: slots, flags of what is due, counters, and step functions.
 
 When does a step run? An example with four steps: 0 the emit of a register that delivers on some
 ticks only, 1 a node that reads it, 2 the clock gate of a clock that opens on every fourth tick, 3 a
 node with that clock, which reads step 1.
 
-- `template` is 1, 0, 1, 0: registers and clock gates run on every tick. A tick begins by copying it
-  to the first half of `marks`.
-- When step 0 delivers, it sets `marks[1]`. Step 1 comes later in the same pass, and so runs on this
-  tick.
-- When step 1 delivers, it sets `marks[4 + 3]`, in the second half: step 3 is pending until its
+- `always_due` is 1, 0, 1, 0: registers and clock gates run on every tick. A tick begins by copying
+  it to the first half of `due_flags`.
+- When step 0 delivers, it sets `due_flags[1]`. Step 1 comes later in the same pass, and so runs on
+  this tick.
+- When step 1 delivers, it sets `due_flags[4 + 3]`, in the second half: step 3 is pending until its
   clock opens.
-- On every fourth tick, the clock gate sets `marks[3]`. The function of step 3 runs only if it is
-  pending, and clears that mark.
-- `due` has marks for the next tick: at the beginning, and after a live edit.
+- On every fourth tick, the clock gate sets `due_flags[3]`. The function of step 3 runs only if it
+  is pending, and clears that flag.
+- `due_next_tick` has the flags to set on the next tick: at the beginning, and after a live edit.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ class ExecutionState:
         for latch in plan.latches:
             self.owners.append(latch.node)
             self.roles.append("latch")
-        self.visits = [0] * len(self.owners)
+        self.calls = [0] * len(self.owners)
         """Number of times that the function of each step or latch was called."""
-        self.skipped = [0] * len(self.owners)
-        """Number of visits on which it had nothing to do: it was waiting, or its result was
+        self.idle_calls = [0] * len(self.owners)
+        """Number of calls on which it had nothing to do: it was waiting, or its result was
         constant."""
         self.step_seconds = [0.0] * len(self.owners)
-        """Seconds that its visits took."""
+        """Seconds that its calls took."""
         self.errors = [0] * len(self.owners)
         self.reasons = [""] * len(self.owners)
         """The message of the first error of each step."""
@@ -75,16 +75,16 @@ class ExecutionState:
         for kind in plan.slots:
             self.initial.append(UNSET if kind == "last" else None)
         # the steps that are due
-        self.marks = bytearray(2 * self.size)
+        self.due_flags = bytearray(2 * self.size)
         """One byte a step: due on this tick; then one byte a step: due as soon as its clock
         opens."""
-        self.template = bytearray(self.size)
-        """The marks that every tick begins with: the steps that are due on all ticks."""
+        self.always_due = bytearray(self.size)
+        """The flags that every tick begins with: the steps that are due on all ticks."""
         for step in plan.steps:
-            self.template[step.index] = step.due_when_open and not step.clocks
-        self.due: list[int] = []
-        """Marks to set when the next tick begins."""
-        self.event_slots: list[int] = []
+            self.always_due[step.index] = step.always_called and not step.clocks
+        self.due_next_tick: list[int] = []
+        """Flags to set when the next tick begins."""
+        self.one_tick_slots: list[int] = []
         """Slots to clear at the end of the tick."""
         # the functions of steps and latches, each with its index
         self.steps: list[tuple[int, StepFunction]] = []
@@ -105,10 +105,10 @@ class ExecutionState:
     def reset(self) -> None:
         """Set the tables to their values before the first tick of an episode."""
         self.values[:] = self.initial
-        self.marks[:] = bytes(len(self.marks))
+        self.due_flags[:] = bytes(len(self.due_flags))
         self.open_counts[:] = bytes(len(self.open_counts))
-        self.event_slots.clear()
-        self.due[:] = self._first()
+        self.one_tick_slots.clear()
+        self.due_next_tick[:] = self._first()
         self.restart()
 
     def restart(self) -> None:
@@ -116,25 +116,25 @@ class ExecutionState:
         self.steps[:] = self.initial_steps
         self.latches[:] = self.initial_latches
 
-    def mark_index(self, step: Step) -> int:
-        """Return the index in `marks` that a delivery to a step sets: due now if it has no clock,
-        else due when its clock opens.
+    def flag_index(self, step: Step) -> int:
+        """Return the index in `due_flags` that a delivery to a step sets: due now if it has no
+        clock, else due when its clock opens.
         """
         if step.clocks:
             return step.index + self.size
         return step.index
 
-    def marks_of_readers(self, output: OutputPlan) -> tuple[int, ...]:
-        """Return the indices in `marks` that a delivery on an output sets."""
-        return tuple(self.mark_index(self.plan.steps[reader]) for reader in output.readers)
+    def flags_to_set(self, output: OutputPlan) -> tuple[int, ...]:
+        """Return the indices in `due_flags` that a delivery on an output sets."""
+        return tuple(self.flag_index(self.plan.steps[reader]) for reader in output.steps_to_mark)
 
     def _first(self) -> list[int]:
         """Return the steps without inputs, which are due once."""
         first: list[int] = []
         for step in self.plan.steps:
             is_fed = any(plan.sources for plan in step.inputs)
-            if not step.due_when_open and not is_fed:
-                first.append(self.mark_index(step))
+            if not step.always_called and not is_fed:
+                first.append(self.flag_index(step))
         return first
 
     # -- state -------------------------------------------------------------------------------------
@@ -151,8 +151,8 @@ class ExecutionState:
                 values[slot] = value
         return {
             "values": values,
-            "pending": bytes(self.marks[self.size :]),
-            "due": list(self.due),
+            "pending": bytes(self.due_flags[self.size :]),
+            "due": list(self.due_next_tick),
             "openings": list(self.open_counts),
         }
 
@@ -161,8 +161,8 @@ class ExecutionState:
         self.reset()
         for slot, value in state["values"].items():
             self.values[slot] = value
-        self.marks[self.size :] = state["pending"]
-        self.due[:] = state["due"]
+        self.due_flags[self.size :] = state["pending"]
+        self.due_next_tick[:] = state["due"]
         self.open_counts[:] = state["openings"]
 
     def inherit_from(
@@ -181,8 +181,8 @@ class ExecutionState:
         - A slot has its old value if its node survives and had delivered one; otherwise it is as
           before the first tick.
         - A step or latch that both plans have goes on counting from its old counters.
-        - `due` has the steps that must run although nothing is delivered to them from now on; no
-          other step is marked.
+        - `due_next_tick` has the steps that must run although nothing is delivered to them from now
+          on; no other step is marked.
         - Every step function checks again whether its inputs have been delivered.
 
         `old` is not changed.
@@ -200,7 +200,7 @@ class ExecutionState:
         self._inherit_values(old, surviving, delivered_constants)
         old_indices = {key: index for index, key in enumerate(old.keys())}
         self._inherit_counters(old, old_indices)
-        self.due[:] = self._due_after_edit(old, old_indices, unchanged)
+        self.due_next_tick[:] = self._due_after_edit(old, old_indices, unchanged)
         self.restart()
 
     def _inherit_values(
@@ -236,8 +236,8 @@ class ExecutionState:
             old_index = old_indices.get(key)
             if old_index is None:
                 continue
-            self.visits[index] = old.visits[old_index]
-            self.skipped[index] = old.skipped[old_index]
+            self.calls[index] = old.calls[old_index]
+            self.idle_calls[index] = old.idle_calls[old_index]
             self.step_seconds[index] = old.step_seconds[old_index]
             self.errors[index] = old.errors[old_index]
             self.reasons[index] = old.reasons[old_index]
@@ -248,7 +248,7 @@ class ExecutionState:
     def _due_after_edit(
         self, old: ExecutionState, old_indices: Mapping[Hashable, int], unchanged: set[str]
     ) -> list[int]:
-        """Return the marks of the steps that take inputs and have to run once,
+        """Return the flags of the steps that take inputs and have to run once,
         because of the edit or as they were due before.
 
         Args:
@@ -262,26 +262,23 @@ class ExecutionState:
             if step.role not in ("tick", "submit"):
                 continue
             old_index = old_indices.get(key)
-            if (
-                old_index is None
-                or step.node not in unchanged
-                or self._becomes_due(step, old, old_index)
-            ):
-                due.append(self.mark_index(step))
+            is_new = old_index is None or step.node not in unchanged
+            if is_new or self._has_work_left(step, old, old_indices[key]):
+                due.append(self.flag_index(step))
         return due
 
-    def _becomes_due(self, step: Step, old: ExecutionState, old_index: int) -> bool:
+    def _has_work_left(self, step: Step, old: ExecutionState, old_index: int) -> bool:
         """Return whether a step of an unchanged node has something to do that it has not done."""
-        # new links: their last values have been delivered, but not to this step
-        if old.plan.in_edges(step.node) != self.plan.in_edges(step.node):
-            return True
-        # it was due already, now or when its clock opens
-        old_pending = old.size + old_index
-        if old.marks[old_pending] or old_index in old.due or old_pending in old.due:
-            return True
+        # the last values of new links have been delivered, but not to this step
+        has_new_links = old.plan.in_edges(step.node) != self.plan.in_edges(step.node)
+        pending_flag = old.size + old_index
+        was_pending = old.due_flags[pending_flag] or pending_flag in old.due_next_tick
+        was_due = old_index in old.due_next_tick
         # it was called whenever its clock opened, so that it was never marked
         old_step = old.plan.steps[old_index]
-        return old_step.due_when_open and bool(old_step.clocks) and not step.due_when_open
+        needed_no_mark = old_step.always_called and bool(old_step.clocks)
+        needs_mark_now = needed_no_mark and not step.always_called
+        return has_new_links or bool(was_pending) or was_due or needs_mark_now
 
     def keys(self) -> list[Hashable]:
         """Return a key for each step and latch that means the same in another plan."""

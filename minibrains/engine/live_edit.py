@@ -11,7 +11,7 @@ from typing import Any
 
 from minibrains.engine.execution_state import ExecutionState
 from minibrains.engine.instantiate import instantiate_nodes
-from minibrains.engine.node_runtime import NodeRuntime, registers_first
+from minibrains.engine.node_runtime import NodeRuntime, sort_registers_first
 from minibrains.engine.plan import Plan
 from minibrains.engine.replay_policy import Tape, is_replayed
 from minibrains.errors import RunError
@@ -19,15 +19,15 @@ from minibrains.graph.check import CheckedNode, Graph
 from minibrains.host import Episode
 
 
-class Fate(Enum):
+class NodeChange(Enum):
     """What an edit does for a node of the new plan, which is matched by id with one of the old."""
 
-    STAY = auto()
+    KEEP = auto()
     """Keep the node, its state and its pending result; set the widgets that have changed."""
-    INHERIT = auto()
+    REPLACE = auto()
     """Make a new node, which inherits the state of the old one: the brain has changed, or the
     executor, or the links of a node whose class has the option `reads_sources`."""
-    START = auto()
+    CREATE = auto()
     """Make a new node, without a state: no node of this type had the id; a widget with `rebuild`
     has changed; or a constant node has, which is run at once."""
 
@@ -37,8 +37,7 @@ class Edit:
     """A change from one plan to another, prepared while the first one runs.
 
     The calls, in this order: `diff` and the preparation of the new nodes while the game goes on;
-    `begin` and `inherit_from`, or `refuse`, between two ticks; `close` while the game goes on
-    again.
+    `try_apply` and `commit`, or `refuse`, between two ticks; `close` while the game goes on again.
     """
 
     plan: Plan
@@ -49,7 +48,7 @@ class Edit:
     cannot be applied."""
     runtimes: dict[str, NodeRuntime]
     """The new node runtimes. That of a node that stays has the same node as the old one."""
-    fates: Mapping[str, Fate]
+    changes: Mapping[str, NodeChange]
     """What becomes of each node of the new plan."""
     changed_widgets: dict[str, dict[str, Any]]
     """Node that stays -> its changed widgets, with their new values."""
@@ -77,25 +76,24 @@ class Edit:
 
         Raises what instantiating a node raises, or a node that refuses its new widgets.
         """
-        # what becomes of each node
-        fates: dict[str, Fate] = {}
+        changes: dict[str, NodeChange] = {}
         changed_widgets: dict[str, dict[str, Any]] = {}
         constants = new.constant_nodes
         new_constants = constants - old.constant_nodes
         for name, checked in new.graph.nodes.items():
             runtime = old_runtimes.get(name)
             if runtime is None or runtime.checked.cls is not checked.cls or name in new_constants:
-                fates[name] = Fate.START
+                changes[name] = NodeChange.CREATE
                 continue
             changed = _changed_widgets(runtime.checked, checked)
-            fates[name] = _fate(runtime, checked, changed, name in constants, new.graph)
-            if changed and fates[name] is Fate.STAY:
+            changes[name] = _find_change(runtime, checked, changed, name in constants, new.graph)
+            if changed and changes[name] is NodeChange.KEEP:
                 changed_widgets[name] = changed
 
         # the new nodes
         # throwaway nodes, only to run `check()` on the new widgets
         instantiate_nodes(new, changed_widgets)
-        to_make = [name for name, fate in fates.items() if fate is not Fate.STAY]
+        to_make = [name for name, change in changes.items() if change is not NodeChange.KEEP]
         made = instantiate_nodes(new, to_make, tape)
 
         # the runtimes of all
@@ -107,7 +105,7 @@ class Edit:
                 runtimes[name] = old_runtimes[name].carried_over(
                     checked, is_replayed(new, name, tape)
                 )
-        return cls(new, tape_value, old_runtimes, runtimes, fates, changed_widgets)
+        return cls(new, tape_value, old_runtimes, runtimes, changes, changed_widgets)
 
     def describe(self) -> str:
         """Return a description of the changes, for people."""
@@ -131,10 +129,10 @@ class Edit:
         """
         for name, call in calls.items():
             runtime = self.runtimes.get(name)
-            if runtime is not None and runtime.pending is not None and self._stays(runtime):
+            if runtime is not None and runtime.pending is not None and self._is_kept(runtime):
                 runtime.pending.load_state(call)
 
-    def begin(self, make_episode: Callable[[str], Episode], tick: int) -> None:
+    def try_apply(self, make_episode: Callable[[str], Episode], tick: int) -> None:
         """Do everything that a node may refuse: start the episode in new nodes,
         set the widgets of those that stay.
 
@@ -151,12 +149,12 @@ class Edit:
             runtime = self.runtimes[name]
             if runtime.is_open:
                 try:
-                    runtime.endpoint.set(**widgets)
+                    runtime.callee.set(**widgets)
                 except Exception as error:
                     self._restore_widgets()
                     raise runtime.failure(tick, error) from error
 
-    def inherit_from(self, old: ExecutionState) -> None:
+    def commit(self, old: ExecutionState) -> None:
         """Take over the values of the old plan's tables, between two ticks.
 
         `closing` has the removed nodes afterwards.
@@ -169,7 +167,7 @@ class Edit:
         surviving: set[str] = set()
         rerun: set[str] = set()
         for name, runtime in self.runtimes.items():
-            if self.fates[name] is not Fate.START:
+            if self.changes[name] is not NodeChange.CREATE:
                 surviving.add(name)
             old_runtime = self.old_runtimes.get(name)
             if old_runtime is not None and runtime.runs_again_after(old_runtime):
@@ -183,7 +181,9 @@ class Edit:
         self.execution.inherit_from(old, surviving, rerun, constant)
 
         self.closing = [
-            runtime for runtime in registers_first(self.old_runtimes) if not self._stays(runtime)
+            runtime
+            for runtime in sort_registers_first(self.old_runtimes)
+            if not self._is_kept(runtime)
         ]
 
     def refuse(self, error: RunError) -> None:
@@ -198,18 +198,20 @@ class Edit:
             sentences += self.closing.pop().close()
         return sentences
 
-    def _stays(self, runtime: NodeRuntime) -> bool:
+    def _is_kept(self, runtime: NodeRuntime) -> bool:
         """Return True if the node of a runtime is in both the old and the new plan."""
-        return self.fates.get(runtime.name) is Fate.STAY
+        return self.changes.get(runtime.name) is NodeChange.KEEP
 
     def _new_runtimes(self) -> list[NodeRuntime]:
         """Return the runtimes of the nodes that are not in the old plan, registers first."""
-        return [runtime for runtime in registers_first(self.runtimes) if not self._stays(runtime)]
+        return [
+            runtime for runtime in sort_registers_first(self.runtimes) if not self._is_kept(runtime)
+        ]
 
     def _begin_episode(self, runtime: NodeRuntime, episode: Episode, tick: int) -> None:
         try:
             runtime.reset(episode)
-            if self.fates[runtime.name] is Fate.INHERIT:
+            if self.changes[runtime.name] is NodeChange.REPLACE:
                 runtime.inherit_from(self.old_runtimes[runtime.name])
         except Exception as error:
             raise runtime.failure(tick, error) from error
@@ -220,16 +222,16 @@ class Edit:
             old_widgets = runtime.checked.widgets
             if runtime.is_open:
                 with suppress(Exception):
-                    runtime.endpoint.set(**{widget: old_widgets[widget] for widget in widgets})
+                    runtime.callee.set(**{widget: old_widgets[widget] for widget in widgets})
 
 
-def _fate(
+def _find_change(
     runtime: NodeRuntime,
     checked: CheckedNode,
     changed_widgets: Mapping[str, Any],
     is_constant: bool,
     graph: Graph,
-) -> Fate:
+) -> NodeChange:
     """Return what becomes of a node whose type is the same in the new plan.
 
     Args:
@@ -240,18 +242,18 @@ def _fate(
         graph: The graph of the new plan.
     """
     if any(checked.cls.schema.widgets[widget].rebuild for widget in changed_widgets):
-        return Fate.START
+        return NodeChange.CREATE
     if is_constant and changed_widgets:
         # the new node runs while the game goes on, and the old one may still be in use
-        return Fate.START
+        return NodeChange.CREATE
     has_other_links = checked.cls.reads_sources and runtime.sources != graph.sources(checked.id)
     if (
         runtime.checked.brain_sha256 == checked.brain_sha256
         and runtime.checked.background == checked.background
         and not has_other_links
     ):
-        return Fate.STAY
-    return Fate.INHERIT if runtime.has_state else Fate.START
+        return NodeChange.KEEP
+    return NodeChange.REPLACE if runtime.has_state else NodeChange.CREATE
 
 
 def _changed_widgets(old: CheckedNode, new: CheckedNode) -> dict[str, Any]:

@@ -79,7 +79,7 @@ def _ticks_of(
     events = [edge for edge in edges if edge.input.reading == "on"]
     if events and cls.schema.outputs[output.name].absent:
         causes = events
-    elif cls.clocked:
+    elif cls.every_tick:
         return None
     else:
         causes = list(edges)

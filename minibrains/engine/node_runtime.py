@@ -51,7 +51,7 @@ class NodeRuntime:
     checked: CheckedNode
     """Its entry in the workflow, its class, widgets and brain."""
     node: Any
-    replayed: bool
+    from_tape: bool
     """True if its results come from a tape, so it is neither opened nor called."""
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Input -> the ids of the nodes that are linked to it; empty unless its class has the option
@@ -76,7 +76,7 @@ class NodeRuntime:
         return self.checked.id
 
     @property
-    def endpoint(self) -> Any:
+    def callee(self) -> Any:
         """The object to call: the node itself, or the thread that it runs on."""
         return self.node if self.background is None else self.background
 
@@ -91,14 +91,14 @@ class NodeRuntime:
     @property
     def is_thinking(self) -> bool:
         """True while the node computes a result in the background."""
-        return self.background is not None and self.background.busy
+        return self.background is not None and self.background.is_ticking
 
     @property
-    def is_busy(self) -> bool:
+    def has_unfinished_call(self) -> bool:
         """True while a call of the node would have to wait."""
         if self.pending is not None and self.pending.call is not None:
             return True
-        return self.background is not None and self.background.occupied
+        return self.background is not None and self.background.has_unfinished_call
 
     def open(self, host: Host, where: str) -> None:
         """Open the node; a background node gets its thread.
@@ -140,7 +140,7 @@ class NodeRuntime:
             return
         try:
             with listen(self.savings):
-                self.endpoint.warm_up(constants)
+                self.callee.warm_up(constants)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -148,7 +148,7 @@ class NodeRuntime:
 
     def reset(self, episode: Episode) -> None:
         """Start an episode. Raises what the node raises."""
-        self.endpoint.reset(episode)
+        self.callee.reset(episode)
         check_names(self.node)
 
     @property
@@ -158,13 +158,13 @@ class NodeRuntime:
 
     def is_done(self, episode: Episode) -> bool:
         """Return whether the node has everything of an episode. Raises what the node raises."""
-        return bool(self.endpoint.is_done(episode))
+        return bool(self.callee.is_done(episode))
 
     def finish_episode(self, results: Mapping[str, Any]) -> None:
         """Tell the node that the episode is over. Raises what the node raises."""
         overridden = self.checked.cls.finish is not Node.finish
         if overridden and self.is_open and not self.is_hanging:
-            self.endpoint.finish(results)
+            self.callee.finish(results)
 
     @property
     def health(self) -> Health:
@@ -180,12 +180,12 @@ class NodeRuntime:
             waits: Wait for a process that is being started.
         """
         overridden = self.checked.cls.report is not Node.report
-        if not overridden or not self.is_open or self.is_hanging or self.is_busy:
+        if not overridden or not self.is_open or self.is_hanging or self.has_unfinished_call:
             return {}
         if self.health != "ready" and not waits:
             return {}
         try:
-            report: Mapping[str, Any] = self.endpoint.report()
+            report: Mapping[str, Any] = self.callee.report()
         except BaseException as error:
             # after Ctrl-C while the node was waited for, it must not be waited for again
             if not isinstance(error, Exception):
@@ -223,19 +223,19 @@ class NodeRuntime:
         """
         return NodeFailed(self.name, self.checked.entry.type, tick, error)
 
-    def carried_over(self, checked: CheckedNode, replayed: bool) -> NodeRuntime:
+    def carried_over(self, checked: CheckedNode, from_tape: bool) -> NodeRuntime:
         """Return the runtime of the same node in an edited plan,
         still without a constant result.
         """
         pending = self.pending if checked.continues else None
-        begins_to_continue = checked.continues and pending is None and not replayed
+        begins_to_continue = checked.continues and pending is None and not from_tape
         if begins_to_continue and self.background is not None:
             pending = PendingResult(self.background)
         replayed_call = self.replayed_call if checked.continues else ReplayedCall()
         return replace(
             self,
             checked=checked,
-            replayed=replayed,
+            from_tape=from_tape,
             pending=pending,
             replayed_call=replayed_call,
             constant=None,
@@ -245,7 +245,7 @@ class NodeRuntime:
         """Take over the state and the pending result of the node that this one replaces."""
         if before.pending is not None:
             before.pending.finish()
-        self.endpoint.load_state(before.endpoint.state())
+        self.callee.load_state(before.callee.state())
         if before.pending is not None and self.pending is not None:
             self.pending.inherit_from(before.pending)
 
@@ -267,8 +267,8 @@ class NodeRuntime:
             self.pending.latency = entry.latency or 1
 
 
-def registers_first(runtimes: Mapping[str, NodeRuntime]) -> list[NodeRuntime]:
+def sort_registers_first(runtimes: Mapping[str, NodeRuntime]) -> list[NodeRuntime]:
     """Return the runtimes in the order in which nodes are opened, reset and asked for a report:
     registers first.
     """
-    return sorted(runtimes.values(), key=lambda runtime: not runtime.checked.register)
+    return sorted(runtimes.values(), key=lambda runtime: not runtime.checked.is_register)

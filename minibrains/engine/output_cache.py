@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from minibrains.annotations import ABSENT, Sample
+from minibrains.annotations import ABSENT, Aged
 from minibrains.disk_cache import DiskCache, Made
 from minibrains.engine.node_runtime import ConstantResult, NodeRuntime
 from minibrains.engine.plan import Plan
@@ -130,7 +130,7 @@ def _result(
         made = cache.get(signature, runtime.checked.cls.cache_on_disk)
     except KeyError:
         began = perf_counter()
-        value = runtime.endpoint.tick(*arguments)
+        value = runtime.callee.tick(*arguments)
         return Made(value, perf_counter() - began), True
     runtime.savings["its result"] = made.seconds
     return made, False
@@ -155,7 +155,7 @@ def _constants(edges: list[Edge], outputs: Mapping[tuple[str, str], Any]) -> dic
 def _waits_forever(
     node: CheckedNode, edges: list[Edge], outputs: Mapping[tuple[str, str], Any]
 ) -> bool:
-    """Return whether nothing is ever delivered to an awaited input of the node."""
+    """Return whether nothing is ever delivered to a required input of the node."""
     delivered: set[str] = set()
     lacking: set[str] = set()
     for edge in edges:
@@ -165,7 +165,7 @@ def _waits_forever(
             lacking.add(edge.input.name)
     for name, declared in node.cls.schema.inputs.items():
         unlinked = name not in delivered and not declared.many
-        if declared.awaited and (name in lacking or unlinked):
+        if declared.required and (name in lacking or unlinked):
             return True
     return False
 
@@ -189,8 +189,8 @@ def _arguments(
             if edge.input.name != socket:
                 continue
             value = outputs.get((edge.source, edge.output.name))
-            if declared.reading == "sample" and value is not None:
-                value = Sample(value, 0)
+            if declared.reading == "aged" and value is not None:
+                value = Aged(value, 0)
             read.append(value)
         if declared.many:
             yield read

@@ -41,7 +41,7 @@ class OutputPlan:
     name: str
     absent: bool
     slots: dict[SlotKind, int] = field(default_factory=dict)
-    readers: list[int] = field(default_factory=list)
+    steps_to_mark: list[int] = field(default_factory=list)
     """The indices of the steps that a delivery makes due."""
 
 
@@ -61,7 +61,7 @@ class InputPlan:
 
     sources: tuple[Source, ...]
     many: bool
-    awaited: bool = True
+    required: bool = True
     """The step does not run before the first delivery."""
 
 
@@ -82,14 +82,14 @@ class Step:
     index: int = -1
     inputs: list[InputPlan] = field(default_factory=list)
     outputs: list[OutputPlan] = field(default_factory=list)
-    awaited: list[int] = field(default_factory=list)
+    required: list[int] = field(default_factory=list)
     """Slots that must have been written once before the step can run."""
     clocks: frozenset[Clock] = frozenset()
     """Empty: every tick. More than one: whenever any of them is open; all of them are inherited."""
-    inputs_guaranteed: bool = False
+    always_ready: bool = False
     """The step is called on each tick of its clocks, and all its inputs are sure to have been
     delivered by then."""
-    due_when_open: bool = False
+    always_called: bool = False
     """The step is called on each tick of its clocks, but may still wait for the first delivery of
     an input."""
     constant: bool = False
@@ -106,7 +106,7 @@ class Latch:
 
     node: str
     inputs: tuple[InputPlan, ...]
-    awaited: tuple[int, ...]
+    required: tuple[int, ...]
     """Slots that must have been written once before the register can latch."""
 
 

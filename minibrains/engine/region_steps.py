@@ -45,7 +45,7 @@ class RegionSteps:
         """The slots that must have been written once: inputs of the region, and those of muted
         nodes, which never are."""
         for step in self._steps:
-            self._awaited.update(slot for slot in step.awaited if slot not in own)
+            self._awaited.update(slot for slot in step.required if slot not in own)
         self._answer: Mapping[SocketRef, Any] = {}
         self._deliveries = [self._delivery(step) for step in self._steps]
 
@@ -70,11 +70,11 @@ class RegionSteps:
         """Return what a step of the region does where its node would be called."""
         if not self.reads_from_outside(step):
             return _nothing
-        marks, last = self._execution.marks, self.plan.steps[-1]
+        due_flags, last = self._execution.due_flags, self.plan.steps[-1]
 
         def enter() -> None:
             self._entered = True
-            marks[last] = 1
+            due_flags[last] = 1
 
         return enter
 
@@ -123,9 +123,9 @@ class RegionSteps:
             outputs,
             node.cls.schema.returns_tuple,
             execution.values,
-            execution.marks,
-            execution.event_slots,
-            self._execution.marks_of_readers,
+            execution.due_flags,
+            execution.one_tick_slots,
+            self._execution.flags_to_set,
         )
 
     def _seen_outside(self, step: Step, output: OutputPlan) -> OutputPlan:
@@ -133,8 +133,10 @@ class RegionSteps:
         if SocketRef(step.node, output.name) not in self._region.outputs:
             return OutputPlan(output.name, output.absent)
         steps = self._execution.plan.steps
-        readers = [index for index in output.readers if steps[index].node not in self._region.nodes]
-        return replace(output, readers=readers)
+        steps_to_mark = [
+            index for index in output.steps_to_mark if steps[index].node not in self._region.nodes
+        ]
+        return replace(output, steps_to_mark=steps_to_mark)
 
 
 def _nothing() -> None:

@@ -60,7 +60,7 @@ def is_replayed(plan: Plan, node: str, tape: Tape | None) -> bool:
     return in_background and node not in plan.constant_nodes
 
 
-def through_tape(
+def taped_emit(
     emit: Callable[[], Any], register: CheckedNode, tape: Tape | None
 ) -> Callable[[], Any]:
     """Return the function to call as `emit`.

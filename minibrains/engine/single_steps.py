@@ -51,7 +51,7 @@ def advance_by_steps(engine: Engine, after_step: AfterStep) -> bool:
 def _run(engine: Engine, steps: Iterator[tuple[int, StepFunction]], after_step: AfterStep) -> None:
     execution = engine.execution
     for index, run in steps:
-        skipped = execution.skipped[index]
+        idle_calls = execution.idle_calls[index]
         started = perf_counter()
         error: BaseException | None = None
         try:
@@ -62,10 +62,10 @@ def _run(engine: Engine, steps: Iterator[tuple[int, StepFunction]], after_step: 
             error = raised
         finally:
             execution.step_seconds[index] += perf_counter() - started
-            execution.visits[index] += 1
+            execution.calls[index] += 1
         if error is not None:
             engine.step_failed(index, error)
-        if execution.roles[index] != "gate" and execution.skipped[index] == skipped:
+        if execution.roles[index] != "gate" and execution.idle_calls[index] == idle_calls:
             after_step(_done(engine, index))
 
 

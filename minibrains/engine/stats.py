@@ -56,7 +56,7 @@ def collect_stats(
     reasons: dict[str, str] = defaultdict(str)
     for index, (role, name) in enumerate(zip(execution.roles, execution.owners, strict=True)):
         if role in ("emit", "tick", "submit"):
-            runs[name] += execution.visits[index] - execution.skipped[index]
+            runs[name] += execution.calls[index] - execution.idle_calls[index]
             cached[name] += execution.cached[index]
         if role != "gate":
             errors[name] += execution.errors[index]

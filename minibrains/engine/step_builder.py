@@ -3,7 +3,7 @@ which are called on every tick on which their step is due.
 
 A step function is made of several, each of which calls the next. From the outside to the inside:
 
-1. `_when_delivered`: does nothing until all awaited slots were written once; then it takes itself
+1. `_when_delivered`: does nothing until all required slots were written once; then it takes itself
    out of the table.
 2. `_when_marked`: with a clock, does nothing unless something was delivered since the step ran
    last.
@@ -31,7 +31,7 @@ from minibrains.engine.execution_state import ExecutionState
 from minibrains.engine.node_runtime import ConstantResult, NodeRuntime
 from minibrains.engine.plan import TICK_SLOT, Clock, Latch, Step
 from minibrains.engine.region_steps import RegionSteps
-from minibrains.engine.replay_policy import Result, Tape, record_result, replay_result, through_tape
+from minibrains.engine.replay_policy import Result, Tape, record_result, replay_result, taped_emit
 from minibrains.engine.steps import UNSET, StepFunction, make_step
 from minibrains.errors import Fault, RunError, WorkflowError
 from minibrains.graph.error_policy import after_failed_step, gives_fallback
@@ -86,7 +86,7 @@ class _StepBuilder:
             return self._clock_gate(step)
         if self.execution.region is not None and step.index in self.execution.region.plan.steps:
             return self._region_step(step, self.execution.region)
-        if self.runtimes[step.node].replayed and step.role != "submit":
+        if self.runtimes[step.node].from_tape and step.role != "submit":
             return self._replay(step)
         if step.role == "poll":
             return self._poll(step)
@@ -95,11 +95,11 @@ class _StepBuilder:
             "submit",
         )
         run = self._make(self._call(step), step, returns_tuple)
-        if step.clocks and not step.due_when_open:
+        if step.clocks and not step.always_called:
             run = self._when_marked(run, step.index)
-        if step.awaited and not step.inputs_guaranteed:
+        if step.required and not step.always_ready:
             run = self._when_delivered(
-                run, step.index, step.index, step.awaited, self.execution.steps
+                run, step.index, step.index, step.required, self.execution.steps
             )
         return run
 
@@ -113,12 +113,12 @@ class _StepBuilder:
             (),
             False,
             execution.values,
-            execution.marks,
-            execution.event_slots,
-            execution.marks_of_readers,
+            execution.due_flags,
+            execution.one_tick_slots,
+            execution.flags_to_set,
         )
-        if latch.awaited:
-            run = self._when_delivered(run, index, position, latch.awaited, execution.latches)
+        if latch.required:
+            run = self._when_delivered(run, index, position, latch.required, execution.latches)
         return index, run
 
     def _make(self, call: Callable[..., Any], step: Step, returns_tuple: bool) -> StepFunction:
@@ -129,9 +129,9 @@ class _StepBuilder:
             step.outputs,
             returns_tuple,
             execution.values,
-            execution.marks,
-            execution.event_slots,
-            execution.marks_of_readers,
+            execution.due_flags,
+            execution.one_tick_slots,
+            execution.flags_to_set,
         )
 
     # -- the function that a step calls ------------------------------------------------------------
@@ -140,12 +140,12 @@ class _StepBuilder:
         if step.role == "read":
             return _call
         runtime = self.runtimes[step.node]
-        if step.role == "submit" and runtime.replayed:
+        if step.role == "submit" and runtime.from_tape:
             return self._submit_in_replay(step, runtime.replayed_call)
         if step.role == "submit":
             return self._submit(step)
         if step.role == "emit":
-            return through_tape(runtime.node.emit, runtime.checked, self.context.tape)
+            return taped_emit(runtime.node.emit, runtime.checked, self.context.tape)
         if runtime.constant is not None:
             return self._constant(step, runtime.constant)
         if runtime.background is not None:
@@ -155,7 +155,7 @@ class _StepBuilder:
     def _constant(self, step: Step, constant: ConstantResult) -> Callable[..., Any]:
         """Deliver a constant result. The first delivery counts as the run that computed it."""
         result = constant.result
-        skipped = self.execution.skipped
+        idle_calls = self.execution.idle_calls
         cached = self.execution.cached
         index = step.index
         new = constant.computed
@@ -165,7 +165,7 @@ class _StepBuilder:
             if new:
                 new = False
             else:
-                skipped[index] += 1
+                idle_calls[index] += 1
                 cached[index] += 1
             return result
 
@@ -194,7 +194,7 @@ class _StepBuilder:
 
     def _region_step(self, step: Step, region: RegionSteps) -> StepFunction:
         run = region.step(step)
-        if step.clocks and not step.due_when_open and region.reads_from_outside(step):
+        if step.clocks and not step.always_called and region.reads_from_outside(step):
             run = self._when_marked(run, step.index)
         if step.index == region.plan.steps[-1]:
             return region.ask_after(run)
@@ -210,15 +210,15 @@ class _StepBuilder:
         name = step.node
         tape = self.context.tape
         execution = self.execution
-        skipped = self.execution.skipped
+        idle_calls = self.execution.idle_calls
         index = step.index
         assert tape is not None
-        execution.template[index] = 1
+        execution.always_due[index] = 1
         replayed_call = self.runtimes[name].replayed_call
-        pending = execution.size + index
-        again = pending
+        pending_flag = execution.size + index
+        resubmit_flag = pending_flag
         if step.role == "poll":
-            again = execution.mark_index(self._submit_step_of(name))
+            resubmit_flag = execution.flag_index(self._submit_step_of(name))
         returns_tuple = self.graph.nodes[name].cls.schema.returns_tuple
         found: list[Result] = []
 
@@ -226,29 +226,29 @@ class _StepBuilder:
             return replay_result(found.pop())
 
         call = self._or_fallback(step, take)
-        marks = execution.marks
+        due_flags = execution.due_flags
         deliver = make_step(
             call,
             (),
             step.outputs,
             returns_tuple,
             execution.values,
-            marks,
-            execution.event_slots,
-            execution.marks_of_readers,
+            due_flags,
+            execution.one_tick_slots,
+            execution.flags_to_set,
         )
 
         def replay() -> None:
             result = tape.take(name)
             if result is None:
-                skipped[index] += 1
+                idle_calls[index] += 1
                 return
-            # a fork begins with the marks that the run had
-            marks[pending] = 0
+            # a fork begins with the flags that the run had
+            due_flags[pending_flag] = 0
             replayed_call.submitted = None
             if replayed_call.resubmit:
                 replayed_call.resubmit = False
-                marks[again] = 1
+                due_flags[resubmit_flag] = 1
             found.append(result)
             deliver()
 
@@ -301,7 +301,7 @@ class _StepBuilder:
 
     def _submit(self, step: Step) -> Callable[..., Any]:
         runtime, context, execution = self.runtimes[step.node], self.context, self.execution
-        values, skipped, index = execution.values, execution.skipped, step.index
+        values, idle_calls, index = execution.values, execution.idle_calls, step.index
         terminals = execution.plan.terminals
         on_error = runtime.checked.entry.on_error
         pending = runtime.pending
@@ -310,7 +310,7 @@ class _StepBuilder:
         def submit(*arguments: Any) -> None:
             if pending.call is not None:
                 pending.resubmit = True
-                skipped[index] += 1
+                idle_calls[index] += 1
             elif not any(values[slot] for slot in terminals):  # like a latch: not on the last tick
                 try:
                     pending.submit(arguments, values[TICK_SLOT], not context.realtime)
@@ -326,10 +326,10 @@ class _StepBuilder:
         pending = runtime.pending
         assert pending is not None
         values = execution.values
-        marks = execution.marks
-        skipped = execution.skipped
+        due_flags = execution.due_flags
+        idle_calls = execution.idle_calls
         index = step.index
-        again = execution.mark_index(self._submit_step_of(step.node))
+        resubmit_flag = execution.flag_index(self._submit_step_of(step.node))
 
         def take() -> Any:
             return pending.take(values[TICK_SLOT])  # on the fast clock it may not be there yet
@@ -341,11 +341,11 @@ class _StepBuilder:
 
         def poll() -> None:
             if not pending.is_ready(values[TICK_SLOT], not context.realtime):
-                skipped[index] += 1
+                idle_calls[index] += 1
                 return
             if pending.resubmit:
                 pending.resubmit = False
-                marks[again] = 1
+                due_flags[resubmit_flag] = 1
             deliver()
 
         return poll
@@ -353,36 +353,36 @@ class _StepBuilder:
     # -- waiting -----------------------------------------------------------------------------------
 
     def _when_marked(self, run: StepFunction, index: int) -> StepFunction:
-        marks = self.execution.marks
-        skipped = self.execution.skipped
-        pending = self.execution.size + index
+        due_flags = self.execution.due_flags
+        idle_calls = self.execution.idle_calls
+        pending_flag = self.execution.size + index
 
-        def due() -> None:
-            if marks[pending]:
-                marks[pending] = 0
+        def run_if_pending() -> None:
+            if due_flags[pending_flag]:
+                due_flags[pending_flag] = 0
                 run()
             else:
-                skipped[index] += 1
+                idle_calls[index] += 1
 
-        return due
+        return run_if_pending
 
     def _when_delivered(
         self,
         run: StepFunction,
         index: int,
         position: int,
-        awaited: tuple[int, ...] | list[int],
+        required: tuple[int, ...] | list[int],
         table: list[tuple[int, StepFunction]],
     ) -> StepFunction:
-        """Wait until every awaited slot was written once;
+        """Wait until every required slot was written once;
         then put the plain function into `table[position]`.
         """
-        values, skipped = self.execution.values, self.execution.skipped
+        values, idle_calls = self.execution.values, self.execution.idle_calls
 
         def wait() -> None:
-            for slot in awaited:
+            for slot in required:
                 if values[slot] is UNSET:
-                    skipped[index] += 1
+                    idle_calls[index] += 1
                     return
             table[position] = (index, run)
             run()
@@ -392,7 +392,11 @@ class _StepBuilder:
     # -- clocks ------------------------------------------------------------------------------------
 
     def _clock_gate(self, step: Step) -> StepFunction:
-        clock, members, marks = step.clock or Clock(), tuple(step.members), self.execution.marks
+        clock, members, due_flags = (
+            step.clock or Clock(),
+            tuple(step.members),
+            self.execution.due_flags,
+        )
         open_now = self._opening(clock, step.node)
         flag = step.inputs[0].sources[0].slot if step.inputs else None
         values = self.execution.values
@@ -403,13 +407,13 @@ class _StepBuilder:
         def gate() -> None:
             if open_now() and (flag is None or values[flag]):
                 for member in members:
-                    marks[member] = 1
+                    due_flags[member] = 1
 
         def decimated() -> None:
             if open_now() and (flag is None or values[flag]):
                 if open_counts[index] % context.decimation == 0:
                     for member in members:
-                        marks[member] = 1
+                        due_flags[member] = 1
                 open_counts[index] += 1
 
         def closed() -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final
 
-from minibrains.annotations import ABSENT, Sample
+from minibrains.annotations import ABSENT, Aged
 from minibrains.engine.plan import TICK_SLOT, InputPlan, OutputPlan, SlotKind
 
 StepFunction = Callable[[], None]
@@ -39,11 +39,11 @@ def _undeclared(name: str) -> None:
 
 
 ArgumentShape = tuple[bool, bool, tuple[bool, ...]]
-"""Shape of an argument: whether it takes many links; whether it is awaited; for each link, whether
-it is read as a Sample."""
+"""Shape of an argument: whether it takes many links; whether it is required; for each link, whether
+it is read as an Aged."""
 OutputShape = tuple[bool, tuple[SlotKind, ...], int]
 """Shape of an output: whether it may be absent; the kinds of its slots; the number of steps that a
-delivery marks."""
+delivery marks as due."""
 Shape = tuple[tuple[ArgumentShape, ...], tuple[OutputShape, ...], bool]
 """The arguments; the outputs; whether the node returns a tuple of them."""
 ONE_BY_ONE: Final = 4
@@ -56,8 +56,8 @@ def make_step(
     outputs: Sequence[OutputPlan],
     returns_tuple: bool,
     values: list[Any],
-    marks: bytearray,
-    event_slots: list[int],
+    due_flags: bytearray,
+    one_tick_slots: list[int],
     targets: Callable[[OutputPlan], tuple[int, ...]],
 ) -> StepFunction:
     """Return the function of one step, bound to its node and its slots.
@@ -68,11 +68,11 @@ def make_step(
         outputs: The outputs, in order.
         returns_tuple: Whether `call` returns a tuple.
         values: The values of all slots.
-        marks: The marks of all steps.
-        event_slots: Gets the slots to clear at the end of the tick.
-        targets: Returns the marks that a delivery on an output sets.
+        due_flags: The flags of all steps.
+        one_tick_slots: Gets the slots to clear at the end of the tick.
+        targets: Returns the flags that a delivery on an output sets.
     """
-    # the numbers of slots and marks, in the order in which the generated source has parameters for
+    # the numbers of slots and flags, in the order in which the generated source has parameters for
     # them
     numbers: list[Any] = []
     for plan in inputs:
@@ -89,7 +89,7 @@ def make_step(
             numbers.append(marked)
     names = tuple(output.name for output in outputs)
     make = _maker(shape_of(inputs, outputs, returns_tuple))
-    return make(call, values, marks, event_slots, names, *numbers)
+    return make(call, values, due_flags, one_tick_slots, names, *numbers)
 
 
 def shape_of(
@@ -101,18 +101,18 @@ def shape_of(
     """
     arguments: list[ArgumentShape] = []
     for plan in inputs:
-        sampled = tuple(source.delivered_at is not None for source in plan.sources)
-        arguments.append((plan.many, plan.awaited, sampled))
+        aged = tuple(source.delivered_at is not None for source in plan.sources)
+        arguments.append((plan.many, plan.required, aged))
     results: list[OutputShape] = []
     for output in outputs:
-        mark_count = min(len(output.readers), ONE_BY_ONE + 1)
+        mark_count = min(len(output.steps_to_mark), ONE_BY_ONE + 1)
         results.append((output.absent, tuple(output.slots), mark_count))
     return tuple(arguments), tuple(results), returns_tuple
 
 
 @cache
 def _maker(shape: Shape) -> Callable[..., StepFunction]:
-    scope: dict[str, Any] = {"ABSENT": ABSENT, "Sample": Sample, "undeclared": _undeclared}
+    scope: dict[str, Any] = {"ABSENT": ABSENT, "Aged": Aged, "undeclared": _undeclared}
     exec(write_source(shape), scope)
     maker: Callable[..., StepFunction] = scope["make"]
     return maker
@@ -121,15 +121,15 @@ def _maker(shape: Shape) -> Callable[..., StepFunction]:
 def write_source(shape: Shape) -> str:
     """Write the function that makes the step functions of a shape.
 
-    A node with an awaited input and an output that is declared `| Absent`, stored in one slot, with
+    A node with a required input and an output that is declared `| Absent`, stored in one slot, with
     one reader:
 
-        def make(call, values, marks, event_slots, names, s0, s1, t2):
+        def make(call, values, due_flags, one_tick_slots, names, s0, s1, t2):
             def run():
                 out0 = call(values[s0])
                 if out0 is not ABSENT:
                     values[s1] = out0
-                    marks[t2] = 1
+                    due_flags[t2] = 1
             return run
     """
     return _SourceWriter().write(shape)
@@ -147,7 +147,9 @@ class _SourceWriter:
         self._write_call(arguments, outputs, returns_tuple)
         for index, output in enumerate(outputs):
             self._write_delivery(index, output)
-        head = ", ".join(["call", "values", "marks", "event_slots", "names", *self._parameters])
+        head = ", ".join(
+            ["call", "values", "due_flags", "one_tick_slots", "names", *self._parameters]
+        )
         lines = [f"def make({head}):", "    def run():"]
         for line in self._body:
             lines.append(f"        {line}")
@@ -166,8 +168,8 @@ class _SourceWriter:
         returns_tuple: bool,
     ) -> None:
         written: list[str] = []
-        for many, awaited, links in arguments:
-            fetched = ", ".join([self._fetch(awaited, sampled) for sampled in links])
+        for many, required, links in arguments:
+            fetched = ", ".join([self._fetch(required, aged) for aged in links])
             if many:
                 fetched = f"[{fetched}]"
             written.append(fetched or "None")
@@ -181,13 +183,13 @@ class _SourceWriter:
             call = f"out0 = {call}"
         self._body.append(call)
 
-    def _fetch(self, awaited: bool, sampled: bool) -> str:
+    def _fetch(self, required: bool, aged: bool) -> str:
         value = f"values[{self._parameter('s')}]"
-        if not sampled:
+        if not aged:
             return value
         delivered_at = f"values[{self._parameter('s')}]"
-        sample = f"Sample({value}, values[{TICK_SLOT}] - {delivered_at})"
-        if awaited:
+        sample = f"Aged({value}, values[{TICK_SLOT}] - {delivered_at})"
+        if required:
             return sample
         return f"(None if {delivered_at} is None else {sample})"
 
@@ -206,9 +208,11 @@ class _SourceWriter:
             delivered = f"values[{TICK_SLOT}]" if kind == "delivered_at" else f"out{index}"
             self._body.append(f"{indent}values[{slot}] = {delivered}")
             if kind == "on":
-                self._body.append(f"{indent}event_slots.append({slot})")
+                self._body.append(f"{indent}one_tick_slots.append({slot})")
         if mark_count > ONE_BY_ONE:
-            self._body.append(f"{indent}for target in {self._parameter('t')}: marks[target] = 1")
+            self._body.append(
+                f"{indent}for target in {self._parameter('t')}: due_flags[target] = 1"
+            )
         else:
             for _ in range(mark_count):
-                self._body.append(f"{indent}marks[{self._parameter('t')}] = 1")
+                self._body.append(f"{indent}due_flags[{self._parameter('t')}] = 1")

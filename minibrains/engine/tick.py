@@ -1,13 +1,13 @@
 """The phases of a tick, and what holds at the end of each.
 
-1. Begin: `marks` says which steps are due so far, and `due` is empty.
+1. Begin: `due_flags` says which steps are due so far, and `due_next_tick` is empty.
 2. Emit and step: the registers have delivered their outputs, and the due nodes have run, in the
    order of the plan. No step that was due is left, because a step marks only steps that come after
    it.
 3. Terminal: it is known whether an output that ends the episode is true.
 4. Latch: every register has taken its inputs; none has on a terminal tick.
-5. End: it is between two ticks. `Engine.tick` is the number of the next one, `due` has the marks to
-   begin it with, and no slot holds a value that is for one tick only.
+5. End: it is between two ticks. `Engine.tick` is the number of the next one, `due_next_tick` has
+   the flags to begin it with, and no slot holds a value that is for one tick only.
 
 `Engine.advance` runs whole ticks, and has all phases written out, because a call takes longer than
 many a step. The functions here do the same for callers that stop within a tick: `advance_by_steps`
@@ -37,12 +37,12 @@ def begin_tick(engine: Engine) -> Iterator[tuple[int, StepFunction]]:
     """
     execution = engine.execution
     execution.values[TICK_SLOT] = engine.tick
-    execution.marks[: execution.size] = execution.template
-    if execution.due:
-        for mark in execution.due:
-            execution.marks[mark] = 1
-        execution.due.clear()
-    return compress(execution.steps, execution.marks)
+    execution.due_flags[: execution.size] = execution.always_due
+    if execution.due_next_tick:
+        for mark in execution.due_next_tick:
+            execution.due_flags[mark] = 1
+        execution.due_next_tick.clear()
+    return compress(execution.steps, execution.due_flags)
 
 
 def is_terminal(engine: Engine) -> bool:
@@ -57,8 +57,8 @@ def is_terminal(engine: Engine) -> bool:
 def end_tick(engine: Engine) -> None:
     """End a tick: clear the values that were for this tick only, and count it."""
     execution = engine.execution
-    for slot in execution.event_slots:
+    for slot in execution.one_tick_slots:
         execution.values[slot] = None
-    execution.event_slots.clear()
+    execution.one_tick_slots.clear()
     engine.tick += 1
     engine.total_ticks += 1

@@ -16,7 +16,7 @@ _CARRIERS: Final = frozenset({"logits", "button_logits", "action"})
 class ChoosesActions(Protocol):
     """A node that was trained for the actions of one table, or for some buttons."""
 
-    def chooses(self) -> tuple[str, ...]:
+    def trained_action_names(self) -> tuple[str, ...]:
         """Return their names in the order of its outputs; empty: of any table."""
 
 
@@ -24,7 +24,7 @@ class ChoosesActions(Protocol):
 class TakesActions(Protocol):
     """A node that knows what its actions, or its buttons, mean."""
 
-    def takes(self) -> tuple[str, ...]:
+    def action_names(self) -> tuple[str, ...]:
         """Return their names in the order of the numbers, or the logits, that it takes."""
 
 
@@ -64,10 +64,10 @@ def action_names(graph: Graph, nodes: Mapping[str, object]) -> dict[str, tuple[s
                 output = f"{edge.source}.{edge.output.name}"
                 if output in found:
                     continue
-                found[output] = node.takes()
+                found[output] = node.action_names()
                 waiting.append(edge.source)
                 for read in out_edges[edge.source, edge.output.name]:
-                    found[f"{read.target}.{read.input.name}"] = node.takes()
+                    found[f"{read.target}.{read.input.name}"] = node.action_names()
     return found
 
 
@@ -79,14 +79,17 @@ def _faults(graph: Graph, nodes: Mapping[str, object]) -> Iterator[Fault]:
     for policy, node in nodes.items():
         if not isinstance(node, ChoosesActions):
             continue
-        names = node.chooses()
+        names = node.trained_action_names()
         if not names:
             continue
         for name in _downstream(policy, out_edges):
             target = nodes[name]
-            if isinstance(target, TakesActions) and target.takes() != names:
+            if not isinstance(target, TakesActions):
+                continue
+            present = target.action_names()
+            if present != names:
                 yield Fault(
-                    f"{policy} was trained for other actions: {_difference(target.takes(), names)}",
+                    f"{policy} was trained for other actions: {_difference(present, names)}",
                     name,
                     expected=f"the action table with the {len(names)} actions of {policy}'s brain",
                     code="custom_validation_failed",

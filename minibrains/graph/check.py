@@ -52,7 +52,7 @@ class CheckedNode:
     sizes: Mapping[str, int]
 
     @property
-    def register(self) -> bool:
+    def is_register(self) -> bool:
         """True for a register."""
         return issubclass(self.cls, Register)
 
@@ -103,7 +103,7 @@ class CheckedNode:
         """True if its inputs on one tick affect its outputs only on later ticks,
         so that loops may go through it.
         """
-        return self.register or self.continues
+        return self.is_register or self.continues
 
 
 @dataclass(frozen=True, slots=True)
@@ -560,9 +560,9 @@ def _deadlocks(nodes: Mapping[str, CheckedNode], edges: Iterable[Edge]) -> Itera
     """Yield a fault for each loop, closed only by `"busy": "continue"`,
     whose nodes all wait for each other's first value.
     """
-    awaited = [edge for edge in edges if edge.input is WHEN or edge.input.awaited]
-    waiting = [name for name, node in nodes.items() if not node.register]
-    for loop in _cycles(waiting, awaited):
+    required = [edge for edge in edges if edge.input is WHEN or edge.input.required]
+    waiting = [name for name, node in nodes.items() if not node.is_register]
+    for loop in _cycles(waiting, required):
         if any(nodes[name].continues for name in loop):
             hint = 'Make one of the inputs optional, or put a Previous with "initial" into it'
             message = (

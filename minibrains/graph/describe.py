@@ -28,7 +28,7 @@ def describe_node(name: str, cls: type[Node]) -> dict[str, Any]:
         **node_heading(name, cls),
         "doc": schema.doc,
         "version": cls.version,
-        "clocked": cls.clocked,
+        "every_tick": cls.every_tick,
         "register": issubclass(cls, Register),
         "inputs": [_describe_input(declared) for declared in schema.inputs.values()],
         "outputs": [_describe_output(declared) for declared in schema.outputs.values()],
@@ -54,7 +54,7 @@ def _describe_input(declared: Input) -> dict[str, Any]:
         "type": str(declared.kind),
         "reading": declared.reading,
         "many": declared.many,
-        "optional": not declared.awaited,
+        "optional": not declared.required,
         "doc": declared.doc,
     }
 

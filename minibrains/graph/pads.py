@@ -15,7 +15,7 @@ from minibrains.graph.check import Edge, Graph
 class PressesButtons(Protocol):
     """A node that knows beforehand which buttons its pads may name."""
 
-    def presses(self) -> frozenset[str]:
+    def button_names(self) -> frozenset[str]:
         """Return the names of the buttons that the node may press."""
 
 
@@ -49,7 +49,7 @@ def _pad_faults(graph: Graph, nodes: Mapping[str, object]) -> Iterator[Fault]:
             source = nodes[name]
             if not isinstance(source, PressesButtons):
                 continue
-            missing = sorted(source.presses().difference(buttons))
+            missing = sorted(source.button_names().difference(buttons))
             if missing:
                 pin = graph.nodes[name].entry.brain
                 table = f"the brain {pin.file}" if pin else "it"

@@ -117,7 +117,7 @@ class _RegionFinder:
 
     def _check_node(self, name: str) -> None:
         node = self.nodes[name]
-        if node.register:
+        if node.is_register:
             raise MinibrainsError(
                 f"train: {name} ({node.entry.type}) passes a value from one tick to the next; "
                 "expected nodes that answer within the tick"
@@ -129,7 +129,7 @@ class _RegionFinder:
             )
         linked = {edge.input.name for edge in self.edges if edge.target == name}
         for socket in node.cls.schema.inputs.values():
-            if socket.awaited and not socket.many and socket.name not in linked:
+            if socket.required and not socket.many and socket.name not in linked:
                 raise MinibrainsError(
                     f"train: nothing is delivered to {name}.{socket.name}, because the node before "
                     "it is muted; expected inputs that are delivered"
@@ -137,7 +137,7 @@ class _RegionFinder:
 
     def _check_input(self, edge: Edge) -> None:
         socket = edge.input
-        if socket.awaited and not socket.many and socket.reading == "last":
+        if socket.required and not socket.many and socket.reading == "last":
             return
         raise MinibrainsError(
             f"train: {edge.target}.{socket.name} reads {edge.source}.{edge.output.name} as one of "
@@ -149,7 +149,10 @@ class _RegionFinder:
         """Follow all ways out of the region within a tick: none may lead back into it."""
         readers: dict[str, list[str]] = defaultdict(list)
         for edge in self.edges:
-            if not self.nodes[edge.source].breaks_cycles and not self.nodes[edge.target].register:
+            if (
+                not self.nodes[edge.source].breaks_cycles
+                and not self.nodes[edge.target].is_register
+            ):
                 readers[edge.source].append(edge.target)
         for name, link in self.when_links.items():
             if link.node in self.nodes and not self.nodes[link.node].breaks_cycles:
@@ -175,7 +178,7 @@ class _RegionFinder:
         """Check that no register passes a value of the region straight back into it."""
         fed: dict[str, str] = {}
         for edge in self.edges:
-            if edge.source in self.train and self.nodes[edge.target].register:
+            if edge.source in self.train and self.nodes[edge.target].is_register:
                 fed[edge.target] = edge.source
         for edge in self.edges:
             if edge.target in self.train and edge.source in fed and not self._is_game(edge.source):

@@ -336,7 +336,7 @@ class Rewind:
 
     def _check_fork(self) -> None:
         for name, runtime in self.run.engine.runtimes.items():
-            if runtime.replayed and runtime.has_state:
+            if runtime.from_tape and runtime.has_state:
                 raise RunError(
                     f"this run cannot be forked: {name} has a state and computes in the background,"
                     " so it is not on the tape; run it within the tick, without busy and background"

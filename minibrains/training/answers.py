@@ -169,7 +169,7 @@ class AnswerTraining:
         )
 
 
-class Interval(TrainerCallback):  # type: ignore[misc]
+class CheckpointCallback(TrainerCallback):  # type: ignore[misc]
     """Stops transformers' Trainer after some steps, with a validation and a checkpoint."""
 
     def __init__(self, host: Host, every: int, keep: Callable[[int], None]) -> None:

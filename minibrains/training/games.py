@@ -69,8 +69,8 @@ class Games(VecEnv):
 
     def step_async(self, actions: np.ndarray) -> None:
         """Send an action to each game."""
-        if self.policy is not None and self.policy.seconds is not None:
-            actions = np.stack([actions, self.policy.seconds], 1)
+        if self.policy is not None and self.policy.second_best is not None:
+            actions = np.stack([actions, self.policy.second_best], 1)
         self._actions = actions
         for group, share in zip(self._groups, self._shared(actions), strict=True):
             if isinstance(group, _RemoteGames):

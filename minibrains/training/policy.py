@@ -107,7 +107,7 @@ class RegionPolicy(ActorCriticPolicy):
         """The weight of the entropy."""
         self.mean_entropy = 0.0
         """The entropy of the policy in the last batch, in nats."""
-        self.seconds: np.ndarray | None = None
+        self.second_best: np.ndarray | None = None
         """int64 [B]: the most likely of the other actions, for those that `forward` chose last."""
         # not super(): the recurrent policy's other base class would make an LSTM of its own
         ActorCriticPolicy.__init__(
@@ -167,7 +167,7 @@ class RegionPolicy(ActorCriticPolicy):
         distribution = self.distribution(logits)
         actions = distribution.get_actions(deterministic=deterministic)
         others = logits.scatter(1, actions[:, None], -torch.inf)
-        self.seconds = others.argmax(1).numpy()
+        self.second_best = others.argmax(1).numpy()
         return actions, distribution.log_prob(actions)
 
     def distribution(self, logits: torch.Tensor) -> CategoricalDistribution:

@@ -108,7 +108,7 @@ class CooldownGate(
     version=2,
     renamed_outputs={1: {"left": "remaining"}},
     renamed_attributes={"left": "remaining"},
-    clocked=True,
+    every_tick=True,
 ):
     """Let an action through only when the last one has recovered.
 

@@ -141,7 +141,7 @@ class Pressed(NamedTuple):
     busy: Flag
 
 
-class EmulatorSink(Node, category="actions", clocked=True):
+class EmulatorSink(Node, category="actions", every_tick=True):
     """Turn an action into held buttons: run its sequence once,
     then hold the last row until the next action.
 
@@ -158,11 +158,11 @@ class EmulatorSink(Node, category="actions", clocked=True):
         self._sequences = {right: self._sequences_of(right) for right in FACING}
         self._nothing = [Pressed((), False)]
 
-    def presses(self) -> frozenset[str]:
+    def button_names(self) -> frozenset[str]:
         """Return the names of the buttons that the table may hold."""
         return self.brain.pressed
 
-    def takes(self) -> tuple[str, ...]:
+    def action_names(self) -> tuple[str, ...]:
         """Return the names of the actions of the table."""
         return self.brain.names
 

@@ -64,7 +64,7 @@ class Cadence(NamedTuple):
 _NOW, _NOT_NOW = Cadence(True), Cadence(False)
 
 
-class Every(Node, category="control", clocked=True, renamed_attributes={"left": "remaining"}):
+class Every(Node, category="control", every_tick=True, renamed_attributes={"left": "remaining"}):
     """True on one tick in `ticks`: the decision clock of an agent that does
     not decide on every tick.
 

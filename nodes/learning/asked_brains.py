@@ -23,7 +23,7 @@ from nodes.language.lora import LoraAdapter, merged
 from nodes.language.pretrained import VLMBrain, load_pretrained
 from nodes.learning.episode_file import EpisodeSamples
 from nodes.learning.examples import Examples, Preprocessing, preprocess_samples
-from nodes.learning.trainer import as_shown
+from nodes.learning.trainer import normalised
 from nodes.learning.vlm_samples import played_before, with_own_prompt
 from nodes.policies.network import PolicyHead, PolicyHeadBrain
 from nodes.vision.fighters import FighterColors
@@ -105,7 +105,7 @@ class AskedPolicy(AskedBrain):
         with torch.inference_mode():
             for start in range(0, len(examples), _BATCH):
                 rows = np.arange(start, min(start + _BATCH, len(examples)))
-                logits = self._head.answer(as_shown(examples.frames(rows)))
+                logits = self._head.logits(normalised(examples.frames(rows)))
                 best = logits.softmax(1).max(1)
                 actions[rows], probabilities[rows] = best.indices.numpy(), best.values.numpy()
         return actions, probabilities

@@ -36,7 +36,7 @@ from nodes.learning.examples import (
     preprocess,
     split,
 )
-from nodes.learning.trainer import as_shown
+from nodes.learning.trainer import normalised
 from nodes.policies.buttons import (
     DIRECTIONS,
     ButtonCalibration,
@@ -179,7 +179,7 @@ class Calibrate(Register, category="learning", collects_data=True, terminal="fin
             with torch.inference_mode():
                 for start in range(0, len(examples), BATCH):
                     rows = np.arange(start, min(start + BATCH, len(examples)))
-                    logits[rows] = self._head.answer(as_shown(examples.frames(rows))).numpy()
+                    logits[rows] = self._head.logits(normalised(examples.frames(rows))).numpy()
             self._asked[info.key] = Presses(logits, np.array(held, bool).reshape(logits.shape))
 
     def _joined(self, infos: Sequence[EpisodeInfo]) -> Presses:

@@ -140,7 +140,7 @@ class EpisodeLabels:
     """int64 [n], rising."""
     actions: np.ndarray
     """int64 [n], from 0: the labels."""
-    seconds: np.ndarray
+    second_best: np.ndarray
     """int64 [n]; NONE where there is none, as in `played`."""
     played: np.ndarray
     """int64 [n]; NONE between two decisions."""
@@ -181,7 +181,7 @@ class EpisodeSamples(EpisodeLabels):
 
     def sample(self, row: int) -> Sample:
         """Return one row, from 0."""
-        second, played = int(self.seconds[row]), int(self.played[row])
+        second, played = int(self.second_best[row]), int(self.played[row])
         actionable = int(self.actionable[row])
         return Sample(
             tick=int(self.ticks[row]),
@@ -609,7 +609,7 @@ def _samples(path: Path, info: EpisodeInfo, table: Any) -> EpisodeSamples:
         info,
         labels.ticks,
         labels.actions,
-        labels.seconds,
+        labels.second_best,
         labels.played,
         labels.actionable,
         encoded,

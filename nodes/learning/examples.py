@@ -124,7 +124,7 @@ class EpisodeExamples(NamedTuple):
     """For each sample uint8 [channels, height, width] as the network is shown it, compressed."""
     labels: np.ndarray
     """int64 [n]: the teacher's actions."""
-    seconds: np.ndarray
+    second_best: np.ndarray
     """int64 [n]: its second best actions; its actions where it names no other."""
     targets: np.ndarray
     """float32 [n, targets], in the units of the game's variables."""
@@ -176,9 +176,9 @@ def preprocess_samples(
     values = np.empty((len(samples), len(targets)), np.float32)
     for column, name in enumerate(targets):
         values[:, column] = target(samples, name)
-    seconds = np.where(samples.seconds == NONE, samples.actions, samples.seconds)
+    second_best = np.where(samples.second_best == NONE, samples.actions, samples.second_best)
     return EpisodeExamples(
-        [pictures[row] for row in kept], samples.actions[kept], seconds[kept], values[kept]
+        [pictures[row] for row in kept], samples.actions[kept], second_best[kept], values[kept]
     )
 
 
@@ -244,7 +244,7 @@ class Examples:
             self._pictures += episode.pictures
         self.labels = np.concatenate([episode.labels for episode in examples])
         """int64 [n]: the teacher's actions."""
-        self.seconds = np.concatenate([episode.seconds for episode in examples])
+        self.second_best = np.concatenate([episode.second_best for episode in examples])
         """int64 [n]: its second best actions; its actions where it names no other."""
         self.targets = np.concatenate([episode.targets for episode in examples])
         """float32 [n, targets], in the units of the game's variables."""
@@ -304,7 +304,7 @@ class ExampleFiles:
             "pixels": np.frombuffer(b"".join(episode.pictures), np.uint8),
             "ends": np.cumsum(sizes, dtype=np.int64),
             "labels": episode.labels,
-            "seconds": episode.seconds,
+            "seconds": episode.second_best,
             "targets": episode.targets,
         }
         write_atomic(self._path(info), save(arrays, self._expected(data, info)))

@@ -32,7 +32,7 @@ class Objective(ABC):
         """
 
     @abstractmethod
-    def surprise(self, logits: torch.Tensor, examples: Examples, rows: np.ndarray) -> torch.Tensor:
+    def nll(self, logits: torch.Tensor, examples: Examples, rows: np.ndarray) -> torch.Tensor:
         """Return the cross-entropy of the teacher's answers in nats, without any weights; a sum
         over the samples.
         """
@@ -84,9 +84,9 @@ class ActionObjective(Objective):
         from torch.nn import functional
 
         labels = torch.from_numpy(examples.labels[rows])
-        seconds = torch.from_numpy(examples.seconds[rows])
+        second_best = torch.from_numpy(examples.second_best[rows])
         losses = torch.zeros(len(rows))
-        for share, actions in ((1 - self._second, labels), (self._second, seconds)):
+        for share, actions in ((1 - self._second, labels), (self._second, second_best)):
             each = functional.cross_entropy(
                 logits,
                 actions,
@@ -97,7 +97,7 @@ class ActionObjective(Objective):
             losses = losses + share * each / self._weights[actions].mean()
         return losses
 
-    def surprise(self, logits: torch.Tensor, examples: Examples, rows: np.ndarray) -> torch.Tensor:
+    def nll(self, logits: torch.Tensor, examples: Examples, rows: np.ndarray) -> torch.Tensor:
         import torch
         from torch.nn import functional
 
@@ -149,7 +149,7 @@ class ButtonObjective(Objective):
             each = each * wrong**self._focus
         return each.sum(1)
 
-    def surprise(self, logits: torch.Tensor, examples: Examples, rows: np.ndarray) -> torch.Tensor:
+    def nll(self, logits: torch.Tensor, examples: Examples, rows: np.ndarray) -> torch.Tensor:
         from torch.nn import functional
 
         held = self._held(examples, rows)

@@ -113,7 +113,7 @@ class SampleReader(Register, category="learning", terminal="over"):
             True,
             dict(zip(samples.info.features, samples.features[row].tolist(), strict=True)),
             int(samples.actions[row]),
-            _present(samples.seconds[row]),
+            _present(samples.second_best[row]),
             _present(samples.played[row]),
             ABSENT if actionable == NONE else bool(actionable),
             row + 1 == len(samples),

@@ -59,7 +59,7 @@ class SampleTable:
             parts.append(_columns(number, original, data.label_by_tick(key), answers.get(key)))
         table = np.concatenate(parts, axis=1)
         (
-            self.episodes, self.ticks, self.labels, self.originals, self.seconds, self.played,
+            self.episodes, self.ticks, self.labels, self.originals, self.second_best, self.played,
             self.actionable, self.answers,
         ) = table  # fmt: skip
         probabilities: list[np.ndarray] = []
@@ -103,7 +103,7 @@ class SampleTable:
     def describe(self, row: int) -> dict[str, Any]:
         """Return a sample as an object of JSON; what is missing is None."""
         info = self.infos[self.episodes[row]]
-        label, second = _present(self.labels[row]), _present(self.seconds[row])
+        label, second = _present(self.labels[row]), _present(self.second_best[row])
         if second == label:
             second = None  # DataSet.correct leaves it out
         actionable: bool | None = None
@@ -160,7 +160,7 @@ def _columns(
         if label is not None:
             table[2, row] = label
     table[3] = original.actions
-    table[4] = original.seconds
+    table[4] = original.second_best
     table[5] = original.played
     table[6] = original.actionable
     if answers is not None:

@@ -331,13 +331,13 @@ class VLMTraining(Imitation, abstract=True):
         return ()
 
     def _make_trainer(self, learner: AnswerLearner, reader: BatchReader) -> AnswerTrainer:
-        from minibrains.training.answers import AnswerTrainer, Interval
+        from minibrains.training.answers import AnswerTrainer, CheckpointCallback
 
         assert self._data is not None
         config = self._settings()
         self._steps = config.steps(len(self._data.training))
         samples = (self._data.training, self._data.validation.decimated(self.validation_samples))
-        interval = Interval(self._host, self.checkpoint, self._keep)
+        interval = CheckpointCallback(self._host, self.checkpoint, self._keep)
         return AnswerTrainer(learner, config, samples, reader, interval, NotFiniteError)
 
     def _read_latest(self, data: bytes) -> None:

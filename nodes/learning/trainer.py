@@ -138,7 +138,7 @@ class Trainer:
             group["lr"] = rate * group["factor"]
 
         rows, weights = self._batch()
-        frames = as_shown(self.training.frames(rows))
+        frames = normalised(self.training.frames(rows))
         scaled = (self.training.targets[rows] - self.mean) / self.deviation
 
         # the weights, the last layer and the loss remain f32
@@ -186,9 +186,9 @@ class Trainer:
         with torch.no_grad():
             for start in range(0, len(self.validation), 256):
                 rows = np.arange(start, min(start + 256, len(self.validation)))
-                frames = as_shown(self.validation.frames(rows))
-                logits = self.head.answer(frames)
-                losses += float(self.objective.surprise(logits, self.validation, rows))
+                frames = normalised(self.validation.frames(rows))
+                logits = self.head.logits(frames)
+                losses += float(self.objective.nll(logits, self.validation, rows))
                 right += int(self.objective.agrees(logits, self.validation, rows).sum())
         count = len(self.validation)
         for name, value in zip(
@@ -340,7 +340,7 @@ class NotFiniteError(MinibrainsError):
         )
 
 
-def as_shown(frames: np.ndarray) -> torch.Tensor:
+def normalised(frames: np.ndarray) -> torch.Tensor:
     """Return frames, uint8 [n, channels, height, width], as FrameStack shows them with a mean of 0
     and a deviation of 1: float32, 0 to 1.
     """

@@ -86,7 +86,7 @@ class VLMSamples:
                 prompt = prompts[int(rng.integers(len(prompts)))]
                 self._prompts.append(with_own_prompt(prompt, samples, row))
             labels.append(samples.actions[kept])
-            second = np.where(samples.seconds == NONE, samples.actions, samples.seconds)
+            second = np.where(samples.second_best == NONE, samples.actions, samples.second_best)
             seconds.append(second[kept])
             columns = np.empty((len(kept), len(targets)), np.float32)
             for column, name in enumerate(targets):
@@ -99,7 +99,7 @@ class VLMSamples:
             )
         self.labels = np.concatenate(labels)
         """int64 [n]: the teacher's actions."""
-        self.seconds = np.concatenate(seconds)
+        self.second_best = np.concatenate(seconds)
         """int64 [n]: its second best actions; its actions where it names no other."""
         self.targets = np.concatenate(values)
         """float32 [n, targets], in the units of the game's variables."""
@@ -114,7 +114,7 @@ class VLMSamples:
         self._before += others._before
         self._prompts += others._prompts
         self.labels = np.concatenate([self.labels, others.labels])
-        self.seconds = np.concatenate([self.seconds, others.seconds])
+        self.second_best = np.concatenate([self.second_best, others.second_best])
         self.targets = np.concatenate([self.targets, others.targets])
 
     def leave_out_others(self, actions: Collection[int]) -> int:
@@ -124,7 +124,7 @@ class VLMSamples:
         self._pictures = [self._pictures[row] for row in rows]
         self._before = [self._before[row] for row in rows]
         self._prompts = [self._prompts[row] for row in rows]
-        self.labels, self.seconds = self.labels[kept], self.seconds[kept]
+        self.labels, self.second_best = self.labels[kept], self.second_best[kept]
         self.targets = self.targets[kept]
         return int(np.count_nonzero(~kept))
 
@@ -136,7 +136,7 @@ class VLMSamples:
             self._pictures[row],
             fill_history(self._prompts[row], self._names, self._before[row]),
             int(self.labels[row]),
-            int(self.seconds[row]),
+            int(self.second_best[row]),
             self.targets[row],
         )
 

@@ -27,7 +27,7 @@ ChosenAction = Annotated[int, Socket("action", "index[{actions}]")]
 
 
 class RandomPolicy(
-    Node, category="policies", clocked=True, renamed_attributes={"left": "remaining"}
+    Node, category="policies", every_tick=True, renamed_attributes={"left": "remaining"}
 ):
     """A uniformly random action every `hold` ticks: the baseline that every agent has to beat.
 
@@ -81,7 +81,7 @@ class Reflex(NamedTuple):
 
 
 class ReflexPolicy(
-    Node, category="policies", clocked=True, renamed_attributes={"left": "remaining"}
+    Node, category="policies", every_tick=True, renamed_attributes={"left": "remaining"}
 ):
     """Play macros from a table: the one for the current situation, to its end, then the next.
 

@@ -87,7 +87,7 @@ class ButtonHead(FrameNetwork, category="policies"):
 
     brain: ButtonHeadBrain
 
-    def chooses(self) -> tuple[str, ...]:
+    def trained_action_names(self) -> tuple[str, ...]:
         """Return the names of the buttons that it was trained for."""
         names: tuple[str, ...] = self.brain.buttons
         return names
@@ -96,7 +96,7 @@ class ButtonHead(FrameNetwork, category="policies"):
         return len(config["buttons"])
 
     def forward(self, frames: HeadFrames) -> ButtonLogits:
-        logits: torch.Tensor = self.answer(frames)  # type: ignore[arg-type]
+        logits: torch.Tensor = self.logits(frames)  # type: ignore[arg-type]
         return logits  # type: ignore[return-value]
 
 
@@ -185,7 +185,7 @@ _SAME: Final = PressedPad(ABSENT, ABSENT)
 
 
 class ButtonSampler(
-    Node, category="policies", clocked=True, renamed_attributes={"left": "remaining"}
+    Node, category="policies", every_tick=True, renamed_attributes={"left": "remaining"}
 ):
     """Press the buttons of which the logits are high enough, by the thresholds of its brain.
 
@@ -211,14 +211,14 @@ class ButtonSampler(
         "pressed again; 0: they are held until the next logits",
     )
 
-    def presses(self) -> frozenset[str]:
+    def button_names(self) -> frozenset[str]:
         """Return the names of the buttons that it may press."""
         pressed: set[str] = set()
         for directions in FACING.values():
             pressed.update(directions.get(button, button) for button in self.brain.buttons)
         return frozenset(pressed)
 
-    def takes(self) -> tuple[str, ...]:
+    def action_names(self) -> tuple[str, ...]:
         """Return the names of the buttons that its brain is about."""
         names: tuple[str, ...] = self.brain.buttons
         return names

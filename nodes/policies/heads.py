@@ -95,7 +95,7 @@ class Head(TorchNode, abstract=True):
         """Return the number of outputs of a head with these settings."""
         raise NotImplementedError
 
-    def answer(self, vector: torch.Tensor) -> torch.Tensor:
+    def logits(self, vector: torch.Tensor) -> torch.Tensor:
         """Return what the output layer gives for features: [B, outputs]."""
         brain: Any = self.brain
         hidden = vector
@@ -118,7 +118,7 @@ class ActionHead(Head, category="policies", fallback=only_the_first):
 
     brain: ActionHeadBrain
 
-    def chooses(self) -> tuple[str, ...]:
+    def trained_action_names(self) -> tuple[str, ...]:
         """Return the names of the actions that it was trained for; empty: of any table."""
         names: tuple[str, ...] = self.brain.action_names
         return names
@@ -127,7 +127,7 @@ class ActionHead(Head, category="policies", fallback=only_the_first):
         return int(config["actions"])
 
     def forward(self, vector: HeadNumbers) -> HeadLogits:
-        return self.answer(vector)  # type: ignore[arg-type,return-value]
+        return self.logits(vector)  # type: ignore[arg-type,return-value]
 
 
 class ValueHead(Head, category="policies"):
@@ -143,5 +143,5 @@ class ValueHead(Head, category="policies"):
         return 1
 
     def forward(self, vector: HeadNumbers) -> Number:
-        value: Any = self.answer(vector)[:, 0]  # type: ignore[arg-type]
+        value: Any = self.logits(vector)[:, 0]  # type: ignore[arg-type]
         return value  # type: ignore[no-any-return]

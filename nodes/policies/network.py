@@ -202,7 +202,7 @@ class FrameNetwork(TorchNode, abstract=True):
             seen = self.module[name](seen).relu()
         return seen
 
-    def answer(self, frames: torch.Tensor) -> torch.Tensor:
+    def logits(self, frames: torch.Tensor) -> torch.Tensor:
         """Return what the output layer gives for frames: [B, outputs]."""
         out: torch.Tensor = self.module["output"](self.last_hidden(frames))
         return out
@@ -225,7 +225,7 @@ class PolicyHead(FrameNetwork, category="policies", fallback=only_the_first):
 
     brain: PolicyHeadBrain
 
-    def chooses(self) -> tuple[str, ...]:
+    def trained_action_names(self) -> tuple[str, ...]:
         """Return the names of the actions that it was trained for; empty: of any table."""
         names: tuple[str, ...] = self.brain.action_names
         return names
@@ -234,7 +234,7 @@ class PolicyHead(FrameNetwork, category="policies", fallback=only_the_first):
         return int(config["actions"])
 
     def forward(self, frames: HeadFrames) -> HeadLogits:
-        return self.answer(frames)  # type: ignore[arg-type,return-value]
+        return self.logits(frames)  # type: ignore[arg-type,return-value]
 
 
 class AttackBias(Node, category="policies"):

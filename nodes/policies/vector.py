@@ -76,7 +76,7 @@ class VectorPolicy(TorchNode, category="policies", fallback=only_the_first):
 
     brain: VectorPolicyBrain
 
-    def chooses(self) -> tuple[str, ...]:
+    def trained_action_names(self) -> tuple[str, ...]:
         """Return the names of the actions that it was trained for; empty: of any table."""
         names: tuple[str, ...] = self.brain.action_names
         return names

@@ -14,7 +14,7 @@ from minibrains.files import LineFile, is_plain_name, write_atomic
 from minibrains.video import ClipWriter
 
 
-class Score(Node, category="recording", clocked=True):
+class Score(Node, category="recording", every_tick=True):
     """Sum up rewards: the episode's score.
 
     rewards:  any number of reward links

@@ -7,7 +7,7 @@ from typing import Literal
 from minibrains import Episode, MinibrainsError, Node, Number, Variables, widget
 
 
-class TimePenalty(Node, category="rewards", clocked=True):
+class TimePenalty(Node, category="rewards", every_tick=True):
     """Penalise time: -1 for each tick that has passed.
 
     Out:  -1; 0 on the first tick of an episode

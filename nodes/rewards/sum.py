@@ -44,7 +44,7 @@ class Rewards(NamedTuple):
 class RewardSum(
     Node,
     category="rewards",
-    clocked=True,
+    every_tick=True,
     reads_sources=True,
     version=2,
     renamed_outputs={1: {"number": "total"}},

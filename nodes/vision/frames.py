@@ -186,7 +186,7 @@ class FrameStackBrain(Brain):
             raise BrainError(f"{where}: mean and std must be finite, std greater than 0")
 
 
-class FrameStack(Node, category="vision", clocked=True):
+class FrameStack(Node, category="vision", every_tick=True):
     """Stack the last frames as channels, so that a network without memory sees movement.
 
     frame:  uint8 [h, w, colors]

@@ -167,7 +167,7 @@ def _runs(plan: Plan, step: Step) -> str:
             return f"never: nothing that runs is linked to {socket}"
     each_clock = [_clock(plan, clock) for clock in step.clocks]
     clocks = " or ".join(sorted(each_clock))
-    if step.due_when_open:
+    if step.always_called:
         return clocks or "every tick"
     due = "once"
     if any(read.sources for read in step.inputs):
@@ -178,10 +178,10 @@ def _runs(plan: Plan, step: Step) -> str:
 
 
 def _starved(plan: Plan, step: Step) -> str | None:
-    """Return an awaited input that only muted nodes feed; None if there is none."""
+    """Return a required input that only muted nodes feed; None if there is none."""
     inputs = plan.graph.nodes[step.node].cls.schema.inputs.values()
     for declared, read in zip(inputs, step.inputs, strict=True):
-        if declared.awaited and not declared.many and not read.sources:
+        if declared.required and not declared.many and not read.sources:
             return declared.name
     return None
 

@@ -73,7 +73,7 @@ def describe(description: dict[str, Any]) -> Iterator[str]:
     yield from description["doc"].splitlines()
     if description["register"]:
         yield "\nA register: gives out at the start of a tick and takes its inputs at the end."
-    elif description["clocked"]:
+    elif description["every_tick"]:
         yield "\nClocked: runs on every tick of its clock, not only when something was delivered."
     for part in ("inputs", "outputs", "widgets"):
         if description[part]:

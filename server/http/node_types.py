@@ -218,7 +218,7 @@ def _describe(name: str, cls: type[Node]) -> dict[str, Any]:
         "register": issubclass(cls, Register),
         "console": issubclass(cls, Console),
         "outside": cls.outside,
-        "clocked": cls.clocked,
+        "every_tick": cls.every_tick,
         "background": cls.background,
         "terminal": cls.terminal,
     }
@@ -229,7 +229,7 @@ def _input(declared: Input) -> dict[str, Any]:
         **_kind(declared.kind),
         "reading": declared.reading,
         "many": declared.many,
-        "required": declared.awaited,
+        "required": declared.required,
         "needed": declared.must_be_linked,
         "doc": declared.doc,
     }

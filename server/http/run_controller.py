@@ -190,7 +190,7 @@ class RunController(Hook):
             run.say(error)
 
     def between_ticks(self, run: Run) -> Budget:
-        """Sample what pages watch, and wait while the run is paused."""
+        """Aged what pages watch, and wait while the run is paused."""
         engine = run.engine
         realtime = None
         if isinstance(run.ticker, RealtimeClock):

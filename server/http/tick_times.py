@@ -40,7 +40,7 @@ class TickSampler:
         self._samples: deque[_Sample] = deque(maxlen=TICKS + 1)
 
     def sample(self, engine: Engine) -> None:
-        """Sample, between two ticks. Copies one number for each step of the plan."""
+        """Aged, between two ticks. Copies one number for each step of the plan."""
         execution, step_seconds = engine.step_times()
         thought: dict[str, tuple[bool, float]] = {}
         for name, runtime in engine.runtimes.items():

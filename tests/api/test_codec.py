@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from minibrains import ABSENT
-from minibrains.annotations import Sample
+from minibrains.annotations import Aged
 from minibrains.codec import pack, unpack
 
 
@@ -105,7 +105,7 @@ VALUES = st.recursive(
         st.dictionaries(KEYS, inner, max_size=4),
         st.builds(Point, inner, inner),
         st.builds(Frozen, inner),
-        st.builds(Sample, inner, st.integers(0, 100)),
+        st.builds(Aged, inner, st.integers(0, 100)),
     ),
     max_leaves=12,
 )
@@ -142,7 +142,7 @@ def test_what_comes_back_is_what_was_packed(value: Any) -> None:
         *(0, -1, 2**63, 2**64 - 1, 2**64, -(2**63), -(2**63) - 1, 1 << 5000, -(1 << 5000)),
         *(0.0, -0.0, math.inf, struct.unpack("<d", b"\1\2\3\0\0\0\xf8\xff")[0]),
         *((), [], {}, ((),), [[], ()], [ABSENT], [1 << 70, 2], {(1, 2): {1: 2}}, "", b""),
-        *(Outer.Inner(3), Slotted([1]), Sample(None, 3)),
+        *(Outer.Inner(3), Slotted([1]), Aged(None, 3)),
         *(
             np.array(3.0),
             np.zeros((0, 10**6), np.uint8),
@@ -237,7 +237,7 @@ HOSTILE: dict[str, Any] = {
     "a module that is not imported": record("antigravity:Point x y", 1, 2),
     "a function": record("os:system x", "true"),
     "a class that is no record": record("subprocess:Popen args", "true"),
-    "a class imported from elsewhere": record(f"{HERE}:Sample value age", 1, 2),
+    "a class imported from elsewhere": record(f"{HERE}:Aged value age", 1, 2),
     "another name of a class": record(f"{HERE}:Alias x y", 1, 2),
     "a private class": record(f"{HERE}:Outer._Hidden z", 1),
     "a way through dunders": record(f"{HERE}:Point.__class__ x", 1),

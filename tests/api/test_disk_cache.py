@@ -319,7 +319,7 @@ class Table(Node, cache_on_disk=True):
         return row
 
 
-class Presses(Node, clocked=True):
+class Presses(Node, every_tick=True):
     """Buttons by one number of it after the other."""
 
     def reset(self, episode: Episode) -> None:

@@ -16,6 +16,7 @@ import pytest
 from minibrains import (
     Absent,
     Action,
+    Aged,
     Flag,
     Frame,
     Lazy,
@@ -24,7 +25,6 @@ from minibrains import (
     Number,
     On,
     Register,
-    Sample,
     Text,
     widget,
 )
@@ -39,7 +39,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 import numpy
 from minibrains import *
-from minibrains import Sample
+from minibrains import Aged
 
 T = TypeVar("T")
 
@@ -106,7 +106,7 @@ WRONG_NODES = {
         "not a socket type",
     ),
     "nested readings": (
-        "def tick(self, x: On[Sample[Frame]]) -> Flag: ...",
+        "def tick(self, x: On[Aged[Frame]]) -> Flag: ...",
         "Wrong.x",
         "not a socket type",
     ),
@@ -187,10 +187,10 @@ WRONG_REGISTERS = {
 TEXT = "def emit(self) -> Text: ..."
 WRONG_OPTIONS = {
     "unknown option": (
-        "Node, clokced=True",
+        "Node, evry_tick=True",
         TICK,
         "Wrong",
-        "no class option 'clokced'. Did you mean 'clocked'?",
+        "no class option 'evry_tick'. Did you mean 'every_tick'?",
     ),
     "renamed option": (
         "Node, keep=True",
@@ -204,7 +204,7 @@ WRONG_OPTIONS = {
         "Wrong",
         "The options are: abstract, category, version",
     ),
-    "option of another type": ("Node, clocked=1", TICK, "'clocked'", "1; expected bool"),
+    "option of another type": ("Node, every_tick=1", TICK, "'every_tick'", "1; expected bool"),
     "category that is no text": ("Node, category=None", TICK, "'category'", "None; expected text"),
     "background of no kind": (
         "Node, background='fibre'",
@@ -272,9 +272,9 @@ WRONG_OPTIONS = {
     ),
     "option in the body": (
         "Node",
-        f"clocked = True\n{TICK}",
-        "Wrong.clocked",
-        "write class Wrong(Node, clocked=True)",
+        f"every_tick = True\n{TICK}",
+        "Wrong.every_tick",
+        "write class Wrong(Node, every_tick=True)",
     ),
     "misspelt option in the body": (
         "Node",
@@ -442,13 +442,13 @@ class Reader(Node):
         self,
         last: Frame,
         event: On[Action],
-        aged: Sample[Frame],
+        aged: Aged[Frame],
         many: list[Number],
         events: list[On[Number]],
         either: Frame | Text,
         same: T,
         optional: Frame | None = None,
-        aged_optional: Sample[Frame] | None = None,
+        aged_optional: Aged[Frame] | None = None,
     ) -> T | Absent:
         raise NotImplementedError
 
@@ -467,14 +467,14 @@ def kind(annotation: Any) -> Any:
 def test_readings_of_inputs() -> None:
     expected = [
         Input("last", kind(Frame)),
-        Input("event", kind(Action), "on", awaited=False),
-        Input("aged", kind(Frame), "sample"),
+        Input("event", kind(Action), "on", required=False),
+        Input("aged", kind(Frame), "aged"),
         Input("many", kind(Number), many=True, must_be_linked=False),
-        Input("events", kind(Number), "on", many=True, awaited=False, must_be_linked=False),
+        Input("events", kind(Number), "on", many=True, required=False, must_be_linked=False),
         Input("either", kind(Frame | Text)),
         Input("same", kind(T)),
-        Input("optional", kind(Frame), awaited=False, must_be_linked=False),
-        Input("aged_optional", kind(Frame), "sample", awaited=False, must_be_linked=False),
+        Input("optional", kind(Frame), required=False, must_be_linked=False),
+        Input("aged_optional", kind(Frame), "aged", required=False, must_be_linked=False),
     ]
     assert dict(Reader.schema.inputs) == {declared.name: declared for declared in expected}
 
@@ -694,7 +694,7 @@ def test_a_line_about_no_socket_is_refused(build: Build, wrong: str) -> None:
 # -- inheritance, modules --------------------------------------------------------------------------
 
 FAMILY = """
-class Base(Node, abstract=True, clocked=True, category="tests"):
+class Base(Node, abstract=True, every_tick=True, category="tests"):
     size: int = widget(default=1, min=1)
     brain: Table
 
@@ -720,7 +720,7 @@ def test_node_classes_inherit_widgets_brain_and_steps(build: Build, future: bool
         ["text"],
     )
     assert module.Second.schema.brain is module.Table
-    assert (module.Second.clocked, module.Second.category) == (True, "tests")
+    assert (module.Second.every_tick, module.Second.category) == (True, "tests")
     with pytest.raises(ValueError, match=r"First.size: expected int of at least 1, found 0"):
         module.First(brain=table, size=0)
     assert module.Second(brain=table, size=0).size == 0

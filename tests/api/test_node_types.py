@@ -22,7 +22,7 @@ class Table(Brain):
     rows: int = setting(1)
 
 
-class Resize(Node, category="vision", clocked=True):
+class Resize(Node, category="vision", every_tick=True):
     width: int = widget(default=84, min=1)
     height: int = widget(default=84, min=1)
     filter: Literal["box", "near"] = widget(default="box")

@@ -12,6 +12,7 @@ import pytest
 
 from minibrains import (
     Action,
+    Aged,
     Brain,
     BrainError,
     Flag,
@@ -19,7 +20,6 @@ from minibrains import (
     MinibrainsError,
     Node,
     Number,
-    Sample,
     Socket,
     TorchNode,
     setting,
@@ -318,9 +318,9 @@ class Hungry(TwoHeads):
         flag: Flag,
         action: Action,
         others: list[Vector],
-        aged: Sample[Vector],
+        aged: Aged[Vector],
         extra: Vector | None = None,
-        recent: Sample[Number] | None = None,
+        recent: Aged[Number] | None = None,
     ) -> Heads:
         import torch
 
@@ -347,9 +347,9 @@ def test_inputs_of_all_kinds_become_tensors() -> None:
         "flag": True,
         "action": 3,
         "others": [second, None],
-        "aged": Sample(third, 5),
+        "aged": Aged(third, 5),
         "extra": second,
-        "recent": Sample(1.5, 0),
+        "recent": Aged(1.5, 0),
     }
     bare = {**full, "others": [], "flag": False, "number": 7}
     del bare["extra"], bare["recent"]

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minibrains import ABSENT, Absent, Brain, Flag, Frame, Lazy, Node, Number, On, Register, Sample
+from minibrains import ABSENT, Absent, Brain, Flag, Frame, Lazy, Node, Number, On, Register, Aged
 from minibrains import setting, tensor, widget
 
 
@@ -57,12 +57,12 @@ class Screen(Register, version=2, migrations={1: lambda entry: entry}):
         self,
         wish: On[Flag],
         power: list[Number],
-        heat: Sample[Number],
+        heat: Aged[Number],
         mood: Flag | None = None,
     ) -> None: ...
 
 
-class Plain(Node, category="control", clocked=True):
+class Plain(Node, category="control", every_tick=True):
     def tick(self) -> Flag:
         return True
 '''
@@ -109,7 +109,7 @@ def test_the_list_as_json(capsys: pytest.CaptureFixture[str], pack: Path) -> Non
 def test_everything_about_a_type_as_json(capsys: pytest.CaptureFixture[str], pack: Path) -> None:
     description = json.loads(printed(capsys, "nodepack.Screen", "--json", "--pack", pack))
     assert description["doc"] == "A screen.\n\nTwo lines of it."
-    assert (description["version"], description["clocked"], description["register"]) == (
+    assert (description["version"], description["every_tick"], description["register"]) == (
         2,
         False,
         True,

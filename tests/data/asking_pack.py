@@ -3,7 +3,7 @@
 from minibrains import ABSENT, Absent, Episode, Node, Number
 
 
-class Sometimes(Node, clocked=True):
+class Sometimes(Node, every_tick=True):
     """Counts the ticks, and delivers the count on some of them."""
 
     def reset(self, episode: Episode) -> None:

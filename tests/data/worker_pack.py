@@ -15,7 +15,7 @@ from minibrains import Episode, Host, Node, Number, widget
 _SIGNALS = {"kill": signal.SIGKILL, "crash": signal.SIGSEGV}
 
 
-class Dies(Node, clocked=True):
+class Dies(Node, every_tick=True):
     """Ends its process on tick 100 of one episode, `times` times in all."""
 
     episode: int = widget(default=0, doc="in which episode")
@@ -39,7 +39,7 @@ class Dies(Node, clocked=True):
                 os._exit(3) if self.way == "exit" else os.kill(os.getpid(), _SIGNALS[self.way])
 
 
-class Raises(Node, clocked=True):
+class Raises(Node, every_tick=True):
     """Raises on tick 50 of one episode."""
 
     episode: int = widget(default=0, doc="in which episode")
@@ -63,7 +63,7 @@ class Hangs(Node):
         threading.Event().wait()
 
 
-class Maps(Node, clocked=True):
+class Maps(Node, every_tick=True):
     """Maps a function over items on the first tick, and records what came of it."""
 
     what: str = widget(default="squares", doc="which of the things below")

@@ -13,6 +13,7 @@ import pytest
 from minibrains import (
     ABSENT,
     Absent,
+    Aged,
     Episode,
     Flag,
     Lazy,
@@ -20,7 +21,6 @@ from minibrains import (
     Number,
     On,
     Register,
-    Sample,
     Socket,
     widget,
 )
@@ -173,8 +173,8 @@ class Event(Noted, Node):
         return a
 
 
-class Ages(Noted, Node, clocked=True):
-    def tick(self, a: Sample[Number], b: Sample[Number] | None = None) -> None:
+class Ages(Noted, Node, every_tick=True):
+    def tick(self, a: Aged[Number], b: Aged[Number] | None = None) -> None:
         self.note("tick", a, b)
 
 
@@ -188,7 +188,7 @@ class Sum(Noted, Node):
         return self.sum
 
 
-class Beat(Noted, Node, clocked=True):
+class Beat(Noted, Node, every_tick=True):
     def reset(self, episode: Episode) -> None:
         self.count = 0
 
@@ -210,7 +210,7 @@ class Gather(Noted, Node):
         self.note("tick", numbers)
 
 
-class Dice(Noted, Node, clocked=True):
+class Dice(Noted, Node, every_tick=True):
     def reset(self, episode: Episode) -> None:
         self.rng = episode.rng()
 
@@ -466,11 +466,11 @@ def test_on_and_sample() -> None:
     assert of(calls, "event") == [(0, 0, None), (2, 2, None), (4, 4, None)]
     assert of(calls, "both") == [(0, 0, 0), (1, None, 1), (2, 2, 2), (3, None, 3), (4, 4, 4)]
     assert of(calls, "ages") == [
-        (0, Sample(0, 0), None),
-        (1, Sample(0, 1), None),
-        (2, Sample(2, 0), Sample(2, 0)),
-        (3, Sample(2, 1), Sample(2, 1)),
-        (4, Sample(4, 0), Sample(2, 2)),
+        (0, Aged(0, 0), None),
+        (1, Aged(0, 1), None),
+        (2, Aged(2, 0), Aged(2, 0)),
+        (3, Aged(2, 1), Aged(2, 1)),
+        (4, Aged(4, 0), Aged(2, 2)),
     ]
     assert ticks(calls, "early") == [2, 3, 4]
 
@@ -688,7 +688,7 @@ def test_no_clock_is_inherited_where_a_slower_node_would_see_less() -> None:
     assert of(calls, "see_event") == [(6, 7)]
     assert of(calls, "see_even") == [(0, 0), (5, 4)]
     assert of(calls, "see_bad") == [(0, 0), (6, 5)]
-    assert of(calls, "see_date") == [(6, Sample(7, 2), None)]
+    assert of(calls, "see_date") == [(6, Aged(7, 2), None)]
 
 
 def test_a_flag_keeps_its_own_pace() -> None:
@@ -940,8 +940,8 @@ class Quiet(Register):
             self.count += 1
 
 
-class Pass(Node, clocked=True):
-    def tick(self, a: Number, s: Sample[Number], e: On[Number] = None) -> Number | Absent:
+class Pass(Node, every_tick=True):
+    def tick(self, a: Number, s: Aged[Number], e: On[Number] = None) -> Number | Absent:
         if a % 3 < 1:
             return ABSENT
         return a + s.age

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import pytest
 
-from minibrains import Brain, Episode, Node, Number, On, Register, Sample, Socket, setting, widget
+from minibrains import Aged, Brain, Episode, Node, Number, On, Register, Socket, setting, widget
 from minibrains.engine.engine import Engine
 from minibrains.engine.live_edit import Edit
 from minibrains.engine.node_runtime import NodeRuntime
@@ -47,7 +47,7 @@ class Told:
         events.append(f"close {self.name}")
 
 
-class Counts(Told, Node, clocked=True):
+class Counts(Told, Node, every_tick=True):
     """Counts its ticks by `step`."""
 
     step: int = widget(default=1, min=-9)
@@ -110,11 +110,11 @@ class Rare(Told, Node):
         return number
 
 
-class Aged(Told, Node, clocked=True):
+class ShowsAge(Told, Node, every_tick=True):
     def reset(self, episode: Episode) -> None:
         self.ages: list[tuple[float, ...]] = []
 
-    def tick(self, a: Sample[Number]) -> None:
+    def tick(self, a: Aged[Number]) -> None:
         self.ages.append(tuple(a))
 
 
@@ -148,7 +148,7 @@ class CannotOpen(Told, Node):
         return 1
 
 
-class BeginsIn(Told, Node, clocked=True):
+class BeginsIn(Told, Node, every_tick=True):
     """Delivers how many states its episode may begin from."""
 
     def reset(self, episode: Episode) -> None:
@@ -166,7 +166,7 @@ class CannotReset(Told, Node):
         return 1
 
 
-class CannotSet(Told, Node, clocked=True):
+class CannotSet(Told, Node, every_tick=True):
     level: int = widget(default=1)
 
     def set(self, **widgets: Any) -> None:
@@ -353,7 +353,7 @@ def test_the_age_of_a_value_is_carried_over(running: Any) -> None:
     entries = {
         "clock": node("Clock"),
         "rare": node("Rare", {"number": "clock.number"}, every=4),
-        "aged": node("Aged", {"a": "rare.number"}),
+        "aged": node("ShowsAge", {"a": "rare.number"}),
     }
     run = running(entries)
     run.engine.advance(3)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from minibrains import (
     ABSENT,
     Absent,
+    Aged,
     Episode,
     Flag,
     Lazy,
@@ -21,7 +22,6 @@ from minibrains import (
     Number,
     On,
     Register,
-    Sample,
     widget,
 )
 from minibrains.engine.engine import Engine
@@ -123,7 +123,7 @@ class Window(Noted, Register):
         held = self.sum
         return lambda: held
 
-    def latch(self, terms: list[Sample[Number]], event: On[Number] = None) -> None:
+    def latch(self, terms: list[Aged[Number]], event: On[Number] = None) -> None:
         self.note("latch", terms, event)
         self.sum += event or 0
         for term in terms:
@@ -195,8 +195,8 @@ class Event(Noted, Node):
         return a + (b or 0) % 10
 
 
-class Aged(Noted, Node):
-    def tick(self, s: Sample[Number], maybe: Sample[Number] | None = None) -> Number:
+class ShowsAge(Noted, Node):
+    def tick(self, s: Aged[Number], maybe: Aged[Number] | None = None) -> Number:
         self.note("tick", s, maybe)
         result = s.value + s.age
         if maybe:
@@ -204,10 +204,10 @@ class Aged(Noted, Node):
         return result % 1000
 
 
-class Stamped(Noted, Node, clocked=True):
+class Stamped(Noted, Node, every_tick=True):
     """Clocked, but without state."""
 
-    def tick(self, a: On[Number] = None, s: Sample[Number] | None = None) -> Flag:
+    def tick(self, a: On[Number] = None, s: Aged[Number] | None = None) -> Flag:
         self.note("tick", a, s)
         return a is not None and a % 2 == 0
 
@@ -257,7 +257,7 @@ class Learn(Noted, Node, background="thread"):
     def reset(self, episode: Episode) -> None:
         self.sum: float = episode.index
 
-    def tick(self, numbers: list[Number], late: Sample[Number] | None = None) -> Number | Absent:
+    def tick(self, numbers: list[Number], late: Aged[Number] | None = None) -> Number | Absent:
         self.host.calls.append(Call(self.host.node, -1, "tick", (numbers, late)))
         self.sum += sum(numbers)
         if late:
@@ -273,7 +273,7 @@ class Beat(NamedTuple):
     now: Flag
 
 
-class Counter(Noted, Node, clocked=True):
+class Counter(Noted, Node, every_tick=True):
     def reset(self, episode: Episode) -> None:
         self.count = 0
 
@@ -287,7 +287,7 @@ class Recorder(Noted, Node):
     def reset(self, episode: Episode) -> None:
         pass
 
-    def tick(self, s: Sample[Number], numbers: list[Number]) -> None:
+    def tick(self, s: Aged[Number], numbers: list[Number]) -> None:
         self.note("tick", s, numbers)
 
 
@@ -420,7 +420,7 @@ def may_inherit(reference: ReferenceEngine) -> set[str]:
         cls = type(reference.nodes[name])
         if (
             cls.reset is not Node.reset
-            or cls.clocked
+            or cls.every_tick
             or name in reference.thinking
             or own_clock(name)
             or name in watched
@@ -439,7 +439,7 @@ def is_constant(reference: ReferenceEngine) -> set[str]:
         node = reference.nodes[name]
         entry = reference.entries[name]
         has_clock = entry.every != 1 or entry.hertz is not None or entry.when is not None
-        state = type(node).reset is not Node.reset or node.clocked or name in reference.thinking
+        state = type(node).reset is not Node.reset or node.every_tick or name in reference.thinking
         plain = bool(node.schema.outputs) and not (has_clock or state or entry.on_error == "hold")
         if plain and all(link.node in found for link in reference.all_sources(name)):
             found.add(name)

@@ -20,6 +20,16 @@ from tests.support.engine_fixtures import (
     open_engine,
 )
 
+TABLES = (
+    "calls",
+    "idle_calls",
+    "errors",
+    "reasons",
+    "due_next_tick",
+    "due_flags",
+    "one_tick_slots",
+)
+
 
 @given(workflows(), st.integers(1, 2), st.integers(1, 40))
 @settings(
@@ -48,7 +58,7 @@ def test_nodes_are_called_and_counted_as_in_a_whole_tick(
         assert _by_node(calls[1]) == _by_node(calls[0])
         for name in ("tick", "total_ticks", "episode"):
             assert getattr(engines[1], name) == getattr(engines[0], name)
-        for name in ("visits", "skipped", "errors", "reasons", "due", "marks", "event_slots"):
+        for name in TABLES:
             found, wanted = (getattr(engine.execution, name) for engine in engines[::-1])
             assert found == wanted, name
     for engine in engines:

@@ -31,7 +31,7 @@ from tests.support.engine_fixtures import (
 
 def is_plain(edge: Edge) -> bool:
     """Return whether a link always delivers, and to an input that keeps the last value."""
-    reads = edge.input.reading == "last" and edge.input.awaited and not edge.input.many
+    reads = edge.input.reading == "last" and edge.input.required and not edge.input.many
     return reads and not edge.output.absent
 
 

@@ -21,7 +21,7 @@ from nodes.learning.data_set import DataSet
 from nodes.learning.episode_file import NONE
 from nodes.learning.examples import Examples, Job, PreprocessingParts, preprocess
 from nodes.learning.sample_table import SampleFilter, SampleTable
-from nodes.learning.trainer import as_shown
+from nodes.learning.trainer import normalised
 from nodes.policies.network import PolicyHead, PolicyHeadBrain
 from tests.support.data_sets import ACTIONS
 from tests.support.fights import PREPROCESSING, write_fights, write_untrained_policy
@@ -54,7 +54,7 @@ def test_a_policy_is_asked_with_the_eyes_of_its_training(home: Path) -> None:
     head = PolicyHead(brain=PolicyHeadBrain.load(path))
     head.module = head.make_module()
     frames = Examples(PREPROCESSING, [found]).frames(np.arange(info.samples))
-    probabilities = head.answer(as_shown(frames)).softmax(1).detach().numpy()
+    probabilities = head.logits(normalised(frames)).softmax(1).detach().numpy()
 
     assert np.array_equal(answers.ticks, data.read(info).ticks)
     assert np.array_equal(answers.actions, probabilities.argmax(1))

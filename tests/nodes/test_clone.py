@@ -177,7 +177,7 @@ def test_its_second_choice_is_the_teacher_s(tmp_path: Path, home: Path) -> None:
         rows = np.arange(len(examples))
         frames = examples.frames(rows) / np.float32(255)
         with opened(head, ScratchHost(tmp_path)):
-            for frame, label, second in zip(frames, found.labels, found.seconds, strict=True):
+            for frame, label, second in zip(frames, found.labels, found.second_best, strict=True):
                 logits = head.tick(frame)
                 best, next_best = logits.argsort()[::-1][:2]
                 if label and best == label:

@@ -73,7 +73,7 @@ def test_its_columns_are_arrays(tmp_path: Path) -> None:
     assert len(columns) == 3
     assert columns.ticks.tolist() == [0, 10, 20]
     assert columns.actions.tolist() == [0, 1, 2]
-    assert columns.seconds.tolist() == [2, NONE, 2]
+    assert columns.second_best.tolist() == [2, NONE, 2]
     assert columns.played.tolist() == [1, NONE, 1]
     assert columns.actionable.tolist() == [1, 0, 1]
     assert columns.features.tolist() == [[90.0, 176.0], [90.0, 175.0], [90.0, 174.0]]

@@ -409,7 +409,7 @@ def test_a_table_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 # -- in a graph ------------------------------------------------------------------------------------
 
 
-class Same(Node, clocked=True):
+class Same(Node, every_tick=True):
     """Delivers the same number on every tick."""
 
     number: float = widget(default=1.0)

@@ -18,7 +18,7 @@ from nodes.learning.data_set import DataSet
 from nodes.learning.episode_file import decode_picture
 from nodes.learning.examples import Examples, Job, PreprocessingParts, preprocess
 from nodes.learning.reader import Moment, SampleReader
-from nodes.learning.trainer import as_shown
+from nodes.learning.trainer import normalised
 from nodes.policies.network import PolicyHead, PolicyHeadBrain
 from tests.support.command import Command
 from tests.support.data_sets import TABLE
@@ -205,7 +205,7 @@ def test_a_network_agrees_as_often_as_the_trainer_says(
         found = preprocess(Job(data.folder, info, PreprocessingParts.of(PREPROCESSING), ()))
         shown = Examples(PREPROCESSING, [found]).frames(np.arange(len(found.pictures)))
         with torch.no_grad():
-            logits: Any = head.forward(as_shown(shown))  # type: ignore[arg-type]
+            logits: Any = head.forward(normalised(shown))  # type: ignore[arg-type]
             best = logits.argmax(1).numpy()
         agreed = int((best == found.labels).sum())
         assert (row["agreed"], row["decisions"]) == (agreed, len(found.labels))

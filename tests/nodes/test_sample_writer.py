@@ -104,7 +104,7 @@ def test_a_sample_is_made_whenever_the_teacher_says_something(tmp_path: Path) ->
     columns = data.read(info)
     assert columns.ticks.tolist() == [10, 20]
     assert columns.actions.tolist() == [3, 3]
-    assert columns.seconds.tolist() == [7, NONE]
+    assert columns.second_best.tolist() == [7, NONE]
     assert columns.played.tolist() == [12, NONE]
     assert columns.features.tolist() == [[-1.0, 5.0], [-1.0, 5.0]]
     assert np.array_equal(columns.picture(1), PICTURE)

@@ -13,7 +13,7 @@ from minibrains.engine.node_runtime import NodeRuntime
 from tests.support.engine_fixtures import Entries, FakeHost, make_engine, make_plan, node
 
 
-class One(Node, clocked=True):
+class One(Node, every_tick=True):
     """Delivers 1."""
 
     def reset(self, episode: Episode) -> None:

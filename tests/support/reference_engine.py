@@ -13,7 +13,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
-from minibrains import ABSENT, Episode, Node, Register, Sample
+from minibrains import ABSENT, Aged, Episode, Node, Register
 from minibrains.graph.socket_ref import SocketRef
 from minibrains.graph.workflow import NodeEntry, Workflow
 from minibrains.node_schema import Input
@@ -205,7 +205,7 @@ class ReferenceEngine:
             self._deliver(name, result)
 
     def _is_due(self, name: str) -> bool:
-        if self.nodes[name].clocked:
+        if self.nodes[name].every_tick:
             return True
         sources = self.all_sources(name)
         if not sources:
@@ -230,9 +230,9 @@ class ReferenceEngine:
         """Every link of every required input has delivered once."""
         for socket, declared in self.nodes[name].schema.inputs.items():
             sources = self.sources(name, socket)
-            if declared.awaited and not (sources or declared.many):
+            if declared.required and not (sources or declared.many):
                 return False
-            if declared.awaited and any(source not in self.delivered for source in sources):
+            if declared.required and any(source not in self.delivered for source in sources):
                 return False
         return True
 
@@ -252,8 +252,8 @@ class ReferenceEngine:
         value, tick, _ = self.delivered[source]
         if declared.reading == "on":
             return value if tick == self.tick else None
-        if declared.reading == "sample":
-            return Sample(value, self.tick - tick)
+        if declared.reading == "aged":
+            return Aged(value, self.tick - tick)
         return value
 
     def _value(self, source: SocketRef) -> Any:

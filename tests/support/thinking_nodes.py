@@ -309,7 +309,7 @@ class Sum(Node):
         return a + (b or 0)
 
 
-class Beats(Node, clocked=True):
+class Beats(Node, every_tick=True):
     """Counts its own runs."""
 
     def reset(self, episode: Episode) -> None:

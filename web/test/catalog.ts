@@ -51,7 +51,7 @@ function type(
     register: false,
     console: false,
     outside: false,
-    clocked: false,
+    every_tick: false,
     background: null,
     ...more,
   };

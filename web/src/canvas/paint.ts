@@ -507,7 +507,7 @@ function paintSocket(
     ctx.lineTo(x, y + 6);
     ctx.lineTo(x - 6, y);
     ctx.closePath();
-  } else if (reading === "sample") ctx.roundRect(x - 4.5, y - 4.5, 9, 9, 2);
+  } else if (reading === "aged") ctx.roundRect(x - 4.5, y - 4.5, 9, 9, 2);
   else ctx.arc(x, y, 5, 0, Math.PI * 2);
   ctx.fill();
   if (isLinked) {

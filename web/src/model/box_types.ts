@@ -37,7 +37,7 @@ const base = (type: string, summary: string): NodeType => ({
   register: false,
   console: false,
   outside: false,
-  clocked: false,
+  every_tick: false,
   background: null,
 });
 

@@ -19,7 +19,7 @@ export interface SocketKind {
 }
 
 export interface Input extends SocketKind {
-  readonly reading: "last" | "on" | "sample";
+  readonly reading: "last" | "on" | "aged";
   readonly many: boolean;
   readonly required: boolean;
   readonly doc: string;
@@ -55,7 +55,7 @@ export interface NodeType {
   readonly console: boolean;
   /** Its outputs come from a person at the page. */
   readonly outside: boolean;
-  readonly clocked: boolean;
+  readonly every_tick: boolean;
   /** The place of its background computation. With "either" and "optional" the workflow decides; null: it has none. */
   readonly background: "thread" | "process" | "either" | "optional" | null;
 }
