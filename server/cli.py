@@ -372,7 +372,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="MIB",
         type=_count,
         default=1024,
-        help="largest size of everything in it (default 1024)",
+        help="largest total size after unpacking, in MiB (default 1024)",
     )
     import_.set_defaults(module="import_")
 
@@ -548,7 +548,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="SHARE",
         type=_share,
         default=0.1,
-        help="how much slower, as a share (default 0.1)",
+        help="allowed slowdown, as a fraction (default 0.1)",
     )
     bench.set_defaults(module="bench")
     return top

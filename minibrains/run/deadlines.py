@@ -42,6 +42,9 @@ class Deadlines:
         self._speed = 1.0
         self._period = 1 / rate
         self._late = LatencyHistogram()
+        # the lateness in a process that is always scheduled is carried from tick to tick, so that a
+        # miss with inherited lateness is attributed to its first cause
+        self._lateness = 0.0
         self._last_late = 0.0
         self.begin(0.0, 0)
 
@@ -49,7 +52,7 @@ class Deadlines:
         """Make a new schedule, in which `tick` of the episode is due now."""
         self._tick = tick
         self._origin = now - tick * self._period
-        self._behind = 0.0
+        self._lateness = 0.0
 
     @property
     def speed(self) -> float:
@@ -89,41 +92,45 @@ class Deadlines:
 
         Returns False if there is work to catch up from that one.
         """
-        fresh = self._behind <= 0
-        self._behind = max(0.0, self._behind + own)
+        fresh = self._lateness <= 0
+        self._lateness = max(0.0, self._lateness + own)
         self._last_late = max(0.0, now - self.due)
         self._late.add(self._last_late)
         return fresh
 
     def finished(
-        self, now: float, own: float, blocked_seconds: float, culprit: Callable[[], str | None]
+        self, now: float, own: float, blocked_seconds: float, find_cause: Callable[[], str | None]
     ) -> None:
         """End a tick that took `own` seconds; for another `blocked_seconds`,
         which move the schedule, the game waited for nodes.
 
-        `culprit` is called for a miss that the run itself caused: it returns the node that it is
-        attributed to, or None for the engine.
+        `find_cause` is called for a miss that the run itself caused: it returns the node that it
+        is attributed to, or None for the engine.
         """
         self._origin += blocked_seconds
         self.blocked_seconds += blocked_seconds
-        # the lateness of this tick in a process that is always scheduled: the rest is carried into
-        # the next tick, so that a miss with inherited lateness is attributed to its first cause
-        self._behind += own
+        self._lateness += own
         if now > self.due + self._period:
-            if self._behind <= self._period:
-                self.unscheduled += 1
-            elif (node := culprit()) is None:
-                self.engine += 1
-            else:
-                self.nodes[node] = self.nodes.get(node, 0) + 1
-        self._behind -= self._period
+            self._attribute_miss(find_cause)
+        self._lateness -= self._period
         self._tick += 1
         self.ticks += 1
         late = now - self.due
         if late > MAX_FRAMES_BEHIND * self._period:
             self._origin += late
             self.slipped += late
-            self._behind = 0.0
+            self._lateness = 0.0
+
+    def _attribute_miss(self, find_cause: Callable[[], str | None]) -> None:
+        """Count a missed deadline for what has caused it."""
+        if self._lateness <= self._period:
+            self.unscheduled += 1
+            return
+        node = find_cause()
+        if node is None:
+            self.engine += 1
+        else:
+            self.nodes[node] = self.nodes.get(node, 0) + 1
 
     @classmethod
     def merged(cls, parts: Sequence[Deadlines]) -> Deadlines:

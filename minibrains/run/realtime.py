@@ -64,7 +64,7 @@ class RealtimeClock:
             blocked_seconds = engine.blocked_seconds - blocked_before
             own = max(0.0, laps.lap() - blocked_seconds)
             self._own += between + own
-            deadlines.finished(laps.now, own, blocked_seconds, self._culprit)
+            deadlines.finished(laps.now, own, blocked_seconds, self._find_cause)
             self._next = engine.tick
             if ended or engine.stopping:
                 return ended
@@ -82,7 +82,7 @@ class RealtimeClock:
         while not self.engine.stopping and (left := self.deadlines.due - time.perf_counter()) > 0:
             time.sleep(left)
 
-    def _culprit(self) -> str | None:
+    def _find_cause(self) -> str | None:
         """Return the node that took most time since the schedule was last met;
         None if the engine did.
         """

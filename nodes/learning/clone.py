@@ -117,11 +117,13 @@ class Cloning(Imitation, abstract=True):
         default="",
         rebuild=True,
         doc="a brain of the same kind below $MINIBRAINS_HOME to begin with, such as "
-        "models/policy_head/duel.safetensors; it decides about the network; "
+        "models/policy_head/duel.safetensors; it determines the architecture of the network; "
         "empty: random weights",
     )
 
-    epochs: int = widget(default=7, min=1, max=10_000, rebuild=True, doc="times all samples")
+    epochs: int = widget(
+        default=7, min=1, max=10_000, rebuild=True, doc="number of passes over all samples"
+    )
     batch_size: int = widget(
         default=128, min=1, max=65536, rebuild=True, doc="number of samples in a step"
     )

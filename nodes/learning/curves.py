@@ -58,13 +58,13 @@ def sketch_rewards(training: Curves, decisions: int) -> np.ndarray:
     won, from 0 at the bottom to 1 at the top.
 
     Args:
-        training: "decisions", "reward" and "won", of equal lengths.
+        training: "decisions", "ep_rew_mean" and "won", of equal lengths.
         decisions: The number of decisions at the right edge.
 
     Returns:
         uint8 [180, 320, 3].
     """
-    rewards = np.array(training["reward"])
+    rewards = np.array(training["ep_rew_mean"])
     lowest = np.nanmin(rewards, initial=np.inf)
     span = max(np.nanmax(rewards, initial=-np.inf) - lowest, 1e-6)
     lines = [

@@ -168,7 +168,9 @@ class TrainPPO(
     batch_size: int = widget(
         default=0, min=0, rebuild=True, doc="decisions in a step of the optimizer"
     )
-    n_epochs: int = widget(default=0, min=0, rebuild=True, doc="times that an update uses each")
+    n_epochs: int = widget(
+        default=0, min=0, rebuild=True, doc="number of times that an update uses each decision"
+    )
     ent_coef: float = widget(
         default=-1.0,
         min=-1.0,
@@ -613,7 +615,7 @@ class TrainPPO(
         """Return whether the policy is the best so far: by its evaluation, if there are any."""
         if self.evaluation_episodes:
             return self._evaluations.is_best(update)
-        rewards = self._figures.curves["reward"]
+        rewards = self._figures.curves["ep_rew_mean"]
         return bool(rewards[-1] >= np.nanmax(rewards))
 
     def _write_progress(self) -> None:
@@ -657,7 +659,7 @@ class TrainPPO(
         latest = self._figures.at(self._figures.updates)
         self.now = PPOLearning(
             learner.decisions,
-            latest.get("reward", ABSENT),
+            latest.get("ep_rew_mean", ABSENT),
             latest.get("won", ABSENT),
             latest["entropy"],
             sketch_rewards(self._figures.curves, self.total_timesteps),

@@ -10,8 +10,23 @@ import numpy as np
 
 RECENT: Final = 100
 """The number of the latest episodes that figures are about."""
-CURVES: Final = ("decisions", "reward", "won", "stage", "entropy", "value_loss", "kl", "clipped")
-"""The columns of updates.csv."""
+CURVES: Final = (
+    "decisions",
+    "ep_rew_mean",
+    "won",
+    "stage",
+    "entropy",
+    "value_loss",
+    "approx_kl",
+    "clip_fraction",
+)
+"""The columns of updates.csv, called as in Stable-Baselines3 where it has them."""
+_FORMER: Final[Mapping[str, str]] = {
+    "reward": "ep_rew_mean",
+    "kl": "approx_kl",
+    "clipped": "clip_fraction",
+}
+"""What older checkpoints call them."""
 
 
 class Figures:
@@ -79,7 +94,7 @@ class Figures:
         self.updates += 1
         point = {
             "decisions": decisions,
-            "reward": np.mean(self.rewards) if self.rewards else np.nan,
+            "ep_rew_mean": np.mean(self.rewards) if self.rewards else np.nan,
             "won": np.mean(self.won) if self.won else np.nan,
             "stage": self.stage,
             **values,
@@ -131,6 +146,8 @@ class Figures:
         for name, value in state.items():
             if isinstance(getattr(self, name), deque):
                 value = deque(value, maxlen=RECENT)
+            if name == "curves":
+                value = {_FORMER.get(column, column): points for column, points in value.items()}
             setattr(self, name, value)
 
     def text(self) -> str:

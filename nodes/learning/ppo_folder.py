@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from time import time
-from typing import Any
+from typing import Any, Final
 
 from minibrains.files import LineFile, write_atomic
 from nodes.learning import curves
@@ -15,6 +15,9 @@ from nodes.learning.checkpoint import RESUME
 from nodes.learning.ppo_evaluation import Evaluations
 from nodes.learning.ppo_figures import Figures
 from nodes.rewards.breakdown import BREAKDOWN, append_row, breakdown_row
+
+_ROLLOUT: Final = frozenset({"decisions", "ep_rew_mean", "won", "stage"})
+"""The scalars that are about what was played, and not about the update."""
 
 
 class TrainingFolder:
@@ -84,9 +87,15 @@ class TrainingFolder:
             self._episodes += 1
 
     def log_scalars(self, values: Mapping[str, float], decisions: int) -> None:
-        """Add scalars to the events."""
+        """Add scalars to the events, under the names that Stable-Baselines3 gives them."""
         for name, value in values.items():
-            self._events.add(f"ppo/{name}", value, decisions)
+            if name.startswith("evaluation_"):
+                name = f"eval/{name.removeprefix('evaluation_')}"
+            elif name in _ROLLOUT:
+                name = f"rollout/{name}"
+            else:
+                name = f"train/{name}"
+            self._events.add(name, value, decisions)
 
     def close_logs(self) -> None:
         """Close monitor.csv and the events."""

@@ -172,8 +172,8 @@ class Learner:
         return {
             "entropy": entropy,
             "value_loss": values["train/value_loss"],
-            "kl": values["train/approx_kl"],
-            "clipped": values["train/clip_fraction"],
+            "approx_kl": values["train/approx_kl"],
+            "clip_fraction": values["train/clip_fraction"],
         }
 
     def _sums(self) -> list[float]:

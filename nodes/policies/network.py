@@ -242,7 +242,7 @@ class AttackBias(Node, category="policies"):
 
     logits:  float32 [actions]
     Out:     float32 [actions]
-    An attack is an action of the table in which a button is pressed that is no direction. Its brain
+    An attack is an action of the table that presses a button other than a direction. Its brain
     is the action table that the sink uses.
     Raises MinibrainsError if the table has no such button.
     """
@@ -256,7 +256,7 @@ class AttackBias(Node, category="policies"):
         min=-100.0,
         max=100.0,
         doc="what is added; below 0 it attacks less. With a bias of 1, an attack is 2.7 times as "
-        "likely, compared with an action that is none",
+        "likely, compared with an action that is not an attack",
     )
 
     def open(self, host: Host) -> None:

@@ -533,7 +533,7 @@ def _unknown(prompt_id: str) -> RequestError:
 
 
 def _item(run: ServerRun) -> list[Any]:
-    return [run.number, run.prompt_id, run.data, dict(run.extra), list(run.workflow.nodes)]
+    return [run.number, run.prompt_id, run.data, dict(run.extra), list(run.data["nodes"])]
 
 
 def _invalid(error: MinibrainsError, data: Any) -> RequestError:

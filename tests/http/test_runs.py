@@ -197,6 +197,10 @@ def test_an_older_workflow_is_played_and_edited(server: Server) -> None:
             old["nodes"]["fighter"]["set"]["style"] = "defensive"
             changed = await client.post(f"/runs/{prompt_id}/edit", {"workflow": old})
             assert changed == {"changed": "fighter recreated"}
+            old["nodes"]["view"] = {"type": "Preview@2", "in": {"value": "console.frame"}}
+            await client.post(f"/runs/{prompt_id}/edit", {"workflow": old})
+            (item,) = (await client.get("/queue"))["queue_running"]
+            assert list(item[2]["nodes"]) == item[4] == list(old["nodes"])
             await client.post(f"/runs/{prompt_id}/stop")
             assert await ended(client, page, prompt_id) == "stopped"
 

@@ -115,7 +115,8 @@ def test_it_learns_to_walk_to_the_right(walk: str, home: Path, tmp_path: Path) -
 
     curves = table(home)
     assert curves["decisions"].tolist() == [4 * 96 * update for update in range(1, 9)]
-    assert curves["reward"][-1] > curves["reward"][0] + 3  # 30 pixels further in four seconds
+    rewards = curves["ep_rew_mean"]
+    assert rewards[-1] > rewards[0] + 3  # 30 pixels further in four seconds
     assert curves["entropy"][-1] < curves["entropy"][0]
 
     # a line for each episode that ended, of 24 decisions
@@ -254,7 +255,7 @@ def test_old_checkpoints_are_removed_but_milestones_last_longer(
 
 def test_brains_are_kept_only_if_they_are_better(walk: str, home: Path, tmp_path: Path) -> None:
     train(make(walk, checkpoint=1, save="better", **SHORT), tmp_path)
-    rewards = table(home)["reward"]
+    rewards = table(home)["ep_rew_mean"]
     better: list[int] = []
     for index, reward in enumerate(rewards):
         if reward >= np.nanmax(rewards[: index + 1]):

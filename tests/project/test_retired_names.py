@@ -176,7 +176,6 @@ RETIRED = {
     "LessonFiles": "ExampleFiles",
     "look_at": "preprocess_samples",
     "as_shown": "normalised",
-    "surprise": "nll",
     "Interval": "CheckpointCallback",
 }
 """Retired identifier -> what to write instead.
