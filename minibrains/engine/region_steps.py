@@ -32,20 +32,20 @@ class RegionSteps:
         region = execution.plan.graph.region
         assert region is not None
         self.plan = plan
-        self.asked = False
+        self.needs_answer = False
         """An answer is needed before the next step."""
         self._region, self._execution = region, execution
         self._steps = [execution.plan.steps[index] for index in plan.steps]
-        self._entered = False
+        self._is_due = False
         own: set[int] = set()
         for step in self._steps:
             for output in step.outputs:
                 own.update(output.slots.values())
-        self._awaited: set[int] = set()
+        self._required: set[int] = set()
         """The slots that must have been written once: inputs of the region, and those of muted
         nodes, which never are."""
         for step in self._steps:
-            self._awaited.update(slot for slot in step.required if slot not in own)
+            self._required.update(slot for slot in step.required if slot not in own)
         self._answer: Mapping[SocketRef, Any] = {}
         self._deliveries = [self._delivery(step) for step in self._steps]
 
@@ -56,7 +56,7 @@ class RegionSteps:
 
     def reset(self) -> None:
         """Begin an episode."""
-        self.asked = self._entered = False
+        self.needs_answer = self._is_due = False
 
     def reads_from_outside(self, step: Step) -> bool:
         """Return whether a step of the region reads an output of another node."""
@@ -73,7 +73,7 @@ class RegionSteps:
         due_flags, last = self._execution.due_flags, self.plan.steps[-1]
 
         def enter() -> None:
-            self._entered = True
+            self._is_due = True
             due_flags[last] = 1
 
         return enter
@@ -86,13 +86,13 @@ class RegionSteps:
 
         def ask() -> None:
             run()
-            if not self._entered:
+            if not self._is_due:
                 return
-            self._entered = False
-            for slot in self._awaited:
+            self._is_due = False
+            for slot in self._required:
                 if values[slot] is UNSET:
                     return
-            self.asked = True
+            self.needs_answer = True
 
         return ask
 

@@ -37,7 +37,7 @@ class Stepper:
         is answered."""
         self.terminated = self.truncated = False
         self._limit: int | None = None
-        self._due: Iterator[tuple[int, StepFunction]] | None = None
+        self._steps_left: Iterator[tuple[int, StepFunction]] | None = None
         """The steps of the current tick that are left; None between two ticks."""
         self._rewarded = self._answered = False
         self._asked_at = 0
@@ -68,7 +68,7 @@ class Stepper:
         """
         self.engine.reset(index, seed, limit)
         self._region.reset()
-        self._limit, self._due = limit, None
+        self._limit, self._steps_left = limit, None
         self.observation = []
         self.reward = 0.0
         self.terminated = self.truncated = self._rewarded = self._answered = False
@@ -81,7 +81,7 @@ class Stepper:
         Returns:
             False if the episode is over.
         """
-        if self._due is None:
+        if self._steps_left is None:
             raise RunError("no decision is open: the episode has not begun, or is over")
         if self._answered:
             self.reward = 0.0
@@ -91,15 +91,15 @@ class Stepper:
 
     def _go_on(self) -> bool:
         while True:
-            due = self._due
-            if due is None:
-                due = self._due = begin_tick(self.engine)
+            steps_left = self._steps_left
+            if steps_left is None:
+                steps_left = self._steps_left = begin_tick(self.engine)
                 self._rewarded = False
             try:
-                for index, run in due:  # noqa: B007 - used if it raises
+                for index, run in steps_left:  # noqa: B007 - used if it raises
                     run()
-                    if self._region.asked:
-                        self._region.asked = False
+                    if self._region.needs_answer:
+                        self._region.needs_answer = False
                         self.observation = self._region.inputs()
                         self._asked_at = self.engine.tick
                         if not is_terminal(self.engine):
@@ -110,9 +110,9 @@ class Stepper:
                         if not self._answered:
                             break
             except Exception as error:
-                self._due = None
+                self._steps_left = None
                 self.engine.step_failed(index, error)
-                self._due = due
+                self._steps_left = steps_left
                 continue  # with the step after it
             self._end()
             if self.terminated or self.truncated:
@@ -138,7 +138,7 @@ class Stepper:
         if not self.terminated:
             self._latch()
         end_tick(engine)
-        self._due = None
+        self._steps_left = None
         self.truncated = not self.terminated and engine.tick == self._limit
 
     def _latch(self) -> None:

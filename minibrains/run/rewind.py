@@ -110,7 +110,7 @@ class Rewind:
         self.digests: list[bytes] = []
         """A digest of what happened on each tick after the first, once the run was scanned; see
         `digest_of`."""
-        self.courses: dict[str, list[tuple[int, float]]] = {}
+        self.series: dict[str, list[tuple[int, float]]] = {}
         """The numbers that nodes without outputs, such as a Preview, are given: input -> the ticks
         at which it changed, with its values from then on, once the run was scanned."""
         self.difference: dict[str, Any] | None = None
@@ -171,7 +171,7 @@ class Rewind:
                 self._keep()
             self._play(self.tick + 1)
             marks += self._rewards()
-            self._follow_courses()
+            self._follow_series()
             self.digests.append(digest_of(self.run.engine))
             yield self.tick
         self._is_scanning = False
@@ -419,7 +419,7 @@ class Rewind:
         apply_recorded_edit(self.run, self._player, recorded, self._path)
         self._recorded = recorded
 
-    def _follow_courses(self) -> None:
+    def _follow_series(self) -> None:
         nodes = self.run.engine.plan.graph.nodes
         for edge in self.run.engine.plan.graph.edges:
             if nodes[edge.target].cls.schema.outputs or edge.output.lazy:
@@ -427,9 +427,9 @@ class Rewind:
             value = peek(self.run.engine, edge.source, edge.output.name)
             if not isinstance(value, (int, float)) or isinstance(value, bool):
                 continue
-            course = self.courses.setdefault(f"{edge.target}.{edge.input.name}", [])
-            if not course or course[-1][1] != value:
-                course.append((self.tick, value))
+            points = self.series.setdefault(f"{edge.target}.{edge.input.name}", [])
+            if not points or points[-1][1] != value:
+                points.append((self.tick, value))
 
     def _rewards(self) -> list[Mark]:
         """Return the marks of the rewards that consoles deliver now."""

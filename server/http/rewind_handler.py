@@ -71,7 +71,7 @@ class RewindHandler(RequestHandler):
             "last": rewind.last,
             "difference": rewind.difference,
             "marks": [mark._asdict() for mark in rewind.marks],
-            "courses": rewind.courses,
+            "series": rewind.series,
         }
         # collecting garbage among all that was imported would delay the tick that a page asks for;
         # the run unfreezes it when it is closed

@@ -239,7 +239,7 @@ class RunQueue:
         await run.begun.wait()
 
     async def timeline(self, run: ServerRun) -> dict[str, Any]:
-        """Return `first`, `last`, `marks` and `courses` of a recorded run once it was read, or
+        """Return `first`, `last`, `marks` and `series` of a recorded run once it was read, or
         `error` and `faults`.
         """
         return await self._ask(run, "timeline")

@@ -122,7 +122,7 @@ def test_every_one_of_the_last_ticks_is_shown_as_it_was() -> None:
             assert rewind.tick == rewind.first
 
             # the course of a value
-            course = rewind.courses["shown.value"]
+            course = rewind.series["shown.value"]
             begins = [tick for tick, _ in course]
             ends = [*begins[1:], present + 1]
             for (begin, value), end in zip(course, ends, strict=True):

@@ -131,7 +131,7 @@ export interface Mark {
 }
 
 /** The ticks at which a number changed, with its values from then on. */
-export type Course = readonly (readonly [tick: number, value: number])[];
+export type Series = readonly (readonly [tick: number, value: number])[];
 
 export interface Fork {
   readonly prompt_id: string;
@@ -144,7 +144,7 @@ export interface Timeline {
   readonly last: number;
   readonly marks: readonly Mark[];
   /** The numbers that Preview nodes are given, by input. */
-  readonly courses: Readonly<Record<string, Course>>;
+  readonly series: Readonly<Record<string, Series>>;
   /** The first difference to the tape, or null. */
   readonly difference: { readonly from: number; readonly to: number } | null;
 }

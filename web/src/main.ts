@@ -72,7 +72,7 @@ async function start(): Promise<void> {
   const pictures = new Pictures(editor, session);
   files.pictureToSave = () => pictures.ofGame();
   const previews = new Previews(element("screens"), editor);
-  session.updatePreviews = (run) => previews.update(run, session.timeline?.courses ?? {});
+  session.updatePreviews = (run) => previews.update(run, session.timeline?.series ?? {});
   const inspector = new Inspector(element("inspector"), editor, session);
   const resize = () => editor.board.resize(stage.clientWidth, stage.clientHeight);
   const gallery = () => void openGallery(editor, files);

@@ -1,6 +1,6 @@
 /** The marks of a recorded run: which of them comes next, and what is said at a tick. */
 
-import type { Course, Mark } from "../api";
+import type { Mark, Series } from "../api";
 
 /** A mark of one run, or the tick at which two differ. */
 export interface TimelineMark extends Omit<Mark, "kind"> {
@@ -55,7 +55,7 @@ export function textAt(marks: readonly TimelineMark[], tick: number): string {
 }
 
 /** Return the last points of a course up to a tick, and that tick itself. */
-export function courseAt(course: Course, tick: number, most: number): Course {
+export function courseAt(course: Series, tick: number, most: number): Series {
   const until = course.filter(([at]) => at <= tick).slice(-most);
   const last = until.at(-1);
   return last === undefined || last[0] === tick ? until : [...until, [tick, last[1]]];

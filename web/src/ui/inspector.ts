@@ -392,7 +392,7 @@ export class Inspector {
             fields.push(
               this.#source(id, name, "", linked.length ? `${name} ${linked.length + 1}` : name),
             );
-          const reading = { on: "on delivery", sample: "value and age", last: "" }[
+          const reading = { on: "on delivery", aged: "value and age", last: "" }[
             input?.reading ?? "last"
           ];
           const facts = [input?.kind, reading, input?.required ? "" : "optional"]

@@ -1,6 +1,6 @@
-/** What Preview nodes show when it is no picture: a text, the course of a number, a pad, probabilities. */
+/** What Preview nodes show when it is no picture: a text, the points of a number, a pad, probabilities. */
 
-import type { Course, Timeline } from "../api";
+import type { Series, Timeline } from "../api";
 import type { Editor } from "../editor/editor";
 import type { Run } from "../live/run";
 import { hasFrame, isScreen } from "../model/catalog";
@@ -11,7 +11,7 @@ import { h } from "./dom";
 import { plotView } from "./plot_view";
 import { valueView } from "./value_view";
 
-/** Number of points of a course: at most this many deliveries. */
+/** Number of points of a points: at most this many deliveries. */
 const COURSE = 300;
 const MIN_SCALE = 0.25;
 const INPUT = "value";
@@ -19,7 +19,7 @@ const INPUT = "value";
 interface Shown {
   readonly element: HTMLElement;
   /** The latest values of a number, by tick of the run. */
-  course: Course;
+  points: Series;
   value: Json | undefined;
   width: number;
   /** The tick of a run that is rewound. */
@@ -35,9 +35,9 @@ export class Previews {
     private readonly editor: Editor,
   ) {}
 
-  /** Place the views over their nodes, with the values of the run, and the courses of one that is rewound. Return the nodes
+  /** Place the views over their nodes, with the values of the run, and the series of one that is rewound. Return the nodes
    * that are visible. */
-  update(run: Run | null, courses: Timeline["courses"]): readonly string[] {
+  update(run: Run | null, series: Timeline["series"]): readonly string[] {
     if (run?.id !== this.#run) this.#clear();
     this.#run = run?.id ?? null;
     const { scale, offset, area } = this.editor.board.view;
@@ -53,7 +53,7 @@ export class Previews {
       if (!isVisible) continue;
       visible.push(id);
       place(shown.element, box, scale, offset);
-      this.#fill(id, shown, run!, courses[`${id}.${INPUT}`] ?? null, box);
+      this.#fill(id, shown, run!, series[`${id}.${INPUT}`] ?? null, box);
     }
     return visible;
   }
@@ -80,24 +80,24 @@ export class Previews {
     return type?.split(" ")[0] ?? null;
   }
 
-  #fill(id: string, shown: Shown, run: Run, course: Course | null, [, , width, height]: Box): void {
+  #fill(id: string, shown: Shown, run: Run, points: Series | null, [, , width, height]: Box): void {
     const value = run.inputs.get(`${id}.${INPUT}`);
-    const last = shown.course.at(-1)?.[0] ?? -1;
-    if (course !== null) {
+    const last = shown.points.at(-1)?.[0] ?? -1;
+    if (points !== null) {
       if (run.ticks === shown.tick && value === shown.value && width === shown.width) return;
-      shown.course = courseAt(course, run.ticks, COURSE);
+      shown.points = courseAt(points, run.ticks, COURSE);
     } else if (typeof value === "number" && (run.ticks > last || value !== shown.value)) {
-      const before = run.ticks > last ? shown.course : shown.course.slice(0, -1);
-      shown.course = [...before, [run.ticks, value] as const].slice(-COURSE);
+      const before = run.ticks > last ? shown.points : shown.points.slice(0, -1);
+      shown.points = [...before, [run.ticks, value] as const].slice(-COURSE);
     } else if (value === shown.value && width === shown.width) return;
     shown.value = value;
     shown.width = width;
-    shown.tick = course === null ? -1 : run.ticks;
+    shown.tick = points === null ? -1 : run.ticks;
     const label = this.#labelOf(id) ?? "";
     let view: HTMLElement;
     if (value === undefined) view = h("p", { class: "muted" }, "Nothing was delivered yet.");
-    else if (label === "number" && shown.course.length > 0)
-      view = plotView(shown.course, width, height);
+    else if (label === "number" && shown.points.length > 0)
+      view = plotView(shown.points, width, height);
     else view = valueView(value, label);
     shown.element.replaceChildren(view);
   }
@@ -111,7 +111,7 @@ export class Previews {
       data: { preview: id },
     });
     this.layer.append(element);
-    const shown: Shown = { element, course: [], value: null, width: 0, tick: -1 };
+    const shown: Shown = { element, points: [], value: null, width: 0, tick: -1 };
     this.#shown.set(id, shown);
     return shown;
   }
