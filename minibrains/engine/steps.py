@@ -72,8 +72,20 @@ def make_step(
         one_tick_slots: Gets the slots to clear at the end of the tick.
         targets: Returns the flags that a delivery on an output sets.
     """
-    # the numbers of slots and flags, in the order in which the generated source has parameters for
-    # them
+    names = tuple(output.name for output in outputs)
+    make = _maker(shape_of(inputs, outputs, returns_tuple))
+    numbers = _numbers(inputs, outputs, targets)
+    return make(call, values, due_flags, one_tick_slots, names, *numbers)
+
+
+def _numbers(
+    inputs: Sequence[InputPlan],
+    outputs: Sequence[OutputPlan],
+    targets: Callable[[OutputPlan], tuple[int, ...]],
+) -> list[Any]:
+    """Return the numbers of slots and flags, in the order in which `_SourceWriter` has parameters
+    for them: it visits the same inputs and outputs.
+    """
     numbers: list[Any] = []
     for plan in inputs:
         for source in plan.sources:
@@ -87,9 +99,7 @@ def make_step(
             numbers.extend(marked)
         else:
             numbers.append(marked)
-    names = tuple(output.name for output in outputs)
-    make = _maker(shape_of(inputs, outputs, returns_tuple))
-    return make(call, values, due_flags, one_tick_slots, names, *numbers)
+    return numbers
 
 
 def shape_of(
@@ -139,7 +149,7 @@ class _SourceWriter:
     def __init__(self) -> None:
         self._parameters: list[str] = []
         """Parameter names of the slots (s) and of the steps to mark (t), in the order in which
-        `make_step` lists the numbers."""
+        `_numbers` lists their numbers."""
         self._body: list[str] = []
 
     def write(self, shape: Shape) -> str:
@@ -188,10 +198,10 @@ class _SourceWriter:
         if not aged:
             return value
         delivered_at = f"values[{self._parameter('s')}]"
-        sample = f"Aged({value}, values[{TICK_SLOT}] - {delivered_at})"
+        with_age = f"Aged({value}, values[{TICK_SLOT}] - {delivered_at})"
         if required:
-            return sample
-        return f"(None if {delivered_at} is None else {sample})"
+            return with_age
+        return f"(None if {delivered_at} is None else {with_age})"
 
     def _write_delivery(self, index: int, output: OutputShape) -> None:
         absent, slots, mark_count = output

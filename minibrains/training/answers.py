@@ -113,23 +113,39 @@ class AnswerLearner(nn.Module):
             inputs: Those of the model, of which the last token of each row is the right answer.
         """
         # the token before the last one answers, and the last one ends the answer
-        both = self.model(**inputs, use_cache=False, logits_to_keep=2).logits.float()
-        words = functional.log_softmax(both[:, 0], dim=1)[:, self.answers]
-        loss = self.loss
-        right = -words.gather(1, labels[:, None])[:, 0]
-        best = -words.gather(1, seconds[:, None])[:, 0]
-        losses = (1 - loss.second) * right + loss.second * best
-        losses = (1 - loss.smoothing) * losses - loss.smoothing * words.mean(1)
-        total = losses.mean() + functional.cross_entropy(
-            both[:, 1], torch.full_like(labels, loss.end)
-        )
+        logits = self.model(**inputs, use_cache=False, logits_to_keep=2).logits.float()
+        log_probs = functional.log_softmax(logits[:, 0], dim=1)[:, self.answers]
+        ends = torch.full_like(labels, self.loss.end)
+        total = self._answer_loss(log_probs, labels, seconds)
+        total = total + functional.cross_entropy(logits[:, 1], ends)
         if not isinstance(self.auxiliary, nn.Identity):
-            told = self.auxiliary(self._picture.float().reshape(len(labels), -1))
-            away = functional.smooth_l1_loss(told, targets, beta=BETA)
-            total = total + loss.auxiliary_weight * away
-        self.right += int((words.argmax(1) == labels).sum())
+            total = total + self._auxiliary_loss(targets)
+        self.right += int((log_probs.argmax(1) == labels).sum())
         self.seen += len(labels)
-        return {"loss": total, "logits": words.detach()}
+        return {"loss": total, "logits": log_probs.detach()}
+
+    def _answer_loss(
+        self, log_probs: torch.Tensor, labels: torch.Tensor, second_best: torch.Tensor
+    ) -> torch.Tensor:
+        """Return the mean negative log-likelihood of the right and the second best answers, with
+        label smoothing over all answers.
+
+        Args:
+            log_probs: f32 [b, answers].
+            labels: int64 [b].
+            second_best: int64 [b].
+        """
+        loss = self.loss
+        label_nll = -log_probs.gather(1, labels[:, None])[:, 0]
+        second_nll = -log_probs.gather(1, second_best[:, None])[:, 0]
+        losses = (1 - loss.second) * label_nll + loss.second * second_nll
+        losses = (1 - loss.smoothing) * losses - loss.smoothing * log_probs.mean(1)
+        return losses.mean()
+
+    def _auxiliary_loss(self, targets: torch.Tensor) -> torch.Tensor:
+        predicted = self.auxiliary(self._picture.float().reshape(len(targets), -1))
+        distance = functional.smooth_l1_loss(predicted, targets, beta=BETA)
+        return self.loss.auxiliary_weight * distance
 
     def learned(self) -> dict[str, torch.Tensor]:
         """Return the parameters that learn, by name."""

@@ -274,14 +274,12 @@ def match_thresholds(
         held.
     """
     wanted = held.sum(axis=0)
+    probabilities = sigmoid(calibration.corrected(logits))
+    # how many samples have a probability above the threshold of each button: adjusted until the
+    # button is pressed in as many as wanted
     counts = wanted
-    falling = -np.sort(-sigmoid(calibration.corrected(logits)), axis=0)
-    # the probabilities between which a threshold lies: none is above 1, and all are above -1
-    bounds = np.vstack([np.ones(len(wanted)), falling, -np.ones(len(wanted))])
-    columns = np.arange(len(wanted))
     for _ in range(ROUNDS):
-        middle = (bounds[counts, columns] + bounds[counts + 1, columns]) / 2
-        thresholds = np.where(counts == 0, 1.0, np.maximum(middle, 0.0))
+        thresholds = _thresholds_above(probabilities, counts)
         config = {**calibration.config, "thresholds": tuple(thresholds.tolist())}
         matched = ButtonCalibration(**config)
         missing = wanted - matched.press(logits).sum(axis=0)
@@ -289,6 +287,22 @@ def match_thresholds(
             break
         counts = np.where(wanted == 0, 0, np.clip(counts + missing, 1, len(logits)))
     return matched
+
+
+def _thresholds_above(probabilities: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return the threshold of each button that so many of its probabilities are above, in the
+    middle between two of them; 1, which none is above, for a count of 0.
+
+    Args:
+        probabilities: float64 [n, buttons].
+        counts: int64 [buttons], from 0 to n.
+    """
+    buttons = np.arange(len(counts))
+    ends = np.ones(len(counts))
+    # none is above 1, and all are above -1
+    falling = np.vstack([ends, -np.sort(-probabilities, axis=0), -ends])
+    middle = (falling[counts, buttons] + falling[counts + 1, buttons]) / 2
+    return np.where(counts == 0, 1.0, np.maximum(middle, 0.0))
 
 
 def match_bias(logits: np.ndarray, held: np.ndarray, temperature: float) -> tuple[float, ...]:

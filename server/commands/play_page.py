@@ -28,6 +28,7 @@ from server.http.run_controller import RunController
 from server.http.worker_protocol import Watch
 
 _HOST: Final = "127.0.0.1"
+_PAGE: Final = "play.html"
 _EVERY: Final = 0.25
 """Seconds after which a page is told of what has changed, if no picture comes."""
 _MESSAGE_LIMIT: Final = 1 << 16
@@ -54,6 +55,11 @@ class PlayPage(Hook):
 
     def before_open(self, run: Run) -> None:
         self._run = run
+        if not (built_editor() / _PAGE).is_file():
+            raise MinibrainsError(
+                "--person: its page is not built; build it with `npm ci && npm run build` in web/, "
+                "or install Minibrains from a wheel"
+            )
         self._console = next(
             (name for name, node in run.graph.nodes.items() if issubclass(node.cls, Console)), None
         )
@@ -65,7 +71,7 @@ class PlayPage(Hook):
         self._ready.wait()
         if self._failure is not None:
             raise MinibrainsError(f"the page cannot be served: {self._failure}")
-        run.say(f"play at http://{_HOST}:{self._port}/play.html; the game waits for that page")
+        run.say(f"play at http://{_HOST}:{self._port}/{_PAGE}; the game waits for that page")
 
     def on_progress(self, run: Run, progress: Progress) -> None:
         self._state |= {"episode": progress.episode, "score": progress.score}

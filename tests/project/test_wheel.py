@@ -81,6 +81,7 @@ def test_the_wheel_plays_in_an_empty_environment(tmp_path: Path) -> None:
     ):
         assert f"minibrains/shipped/{file}" in names
     assert "minibrains/shipped/web/index.html" in names
+    assert "minibrains/shipped/web/play.html" in names
     for data in (ROOT / "games").glob("*/data.json"):
         assert f"minibrains/shipped/games/{data.parent.name}/data.json" in names
     assert not [name for name in names if name.startswith("minibrains/shipped/games/source")]
