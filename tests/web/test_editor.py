@@ -160,6 +160,14 @@ def test_a_wire_released_on_empty_canvas_offers_what_fits(page: EditorPage) -> N
     assert "preview" not in page.workflow["nodes"]
 
 
+def test_the_palette_finds_games_and_adds_a_console_with_one(page: EditorPage) -> None:
+    page.page.keyboard.press("Escape")
+    page.until("editor.games.names.length > 0")
+    page.add("meadow-gb", 400, 300)
+    (entry,) = page.workflow["nodes"].values()
+    assert entry == {"type": "RetroEmulator@3", "set": {"game": "Meadow-GbAdvance"}}
+
+
 def test_a_wire_dragged_off_its_input_is_gone_and_undo_is_one_step(page: EditorPage) -> None:
     page.start_with("duel_expert")
     before = page.workflow

@@ -23,7 +23,7 @@ import {
 import * as edits from "../model/edits";
 import { isObject, type Json, own, same, withKey } from "../model/json";
 import * as subgraphs from "../model/subgraphs";
-import { type DraggedEnd, suggest } from "../model/suggest";
+import { type DraggedEnd, suggest, suggestGames } from "../model/suggest";
 import type {
   Box,
   Clock,
@@ -936,6 +936,7 @@ export class Editor {
   }
 
   suggestions(query: string, dragged: DraggedLink | null) {
-    return suggest(this.catalog, this.linking, query, dragged ? this.draggedEnd(dragged) : null);
+    const types = suggest(this.catalog, this.linking, query, dragged && this.draggedEnd(dragged));
+    return dragged ? types : [...types, ...suggestGames(this.catalog, this.games.names, query)];
   }
 }

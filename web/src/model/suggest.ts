@@ -15,6 +15,8 @@ export interface Suggestion {
   readonly type: NodeType;
   /** The socket of the new node to link to. */
   readonly socket: string | null;
+  /** The game that the new node plays, if that is what was searched. */
+  readonly game?: string;
 }
 
 /** Return node types, best matches first; with a dragged end, only those with a socket for it. */
@@ -33,6 +35,21 @@ export function suggest(
   });
   found.sort((a, b) => b.score - a.score || a.type.type.localeCompare(b.type.type));
   return found.map(({ type, socket }) => ({ type, socket }));
+}
+
+/** Return a console for each game whose name has all words of the typed text. */
+export function suggestGames(
+  catalog: Catalog,
+  games: readonly string[],
+  query: string,
+): readonly Suggestion[] {
+  const isConsole = ({ console, widgets }: NodeType) =>
+    console && Object.values(widgets).some(({ names }) => names === "game");
+  const type = catalog.types.find(isConsole);
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  if (!type || words.length === 0) return [];
+  const found = games.filter((game) => words.every((word) => game.toLowerCase().includes(word)));
+  return found.map((game) => ({ type, socket: null, game }));
 }
 
 /** Return how well a type matches the typed text, of which all words must occur; null if it does not. */

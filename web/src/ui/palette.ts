@@ -34,11 +34,11 @@ export function openPalette(
     placeholder: dragged ? "Search nodes that fit" : "Search nodes",
     empty: dragged ? "No matching node fits." : "There is no such node.",
     find: (query) => editor.suggestions(query, dragged).slice(0, SHOWN),
-    row: ({ type }) => row(type),
-    accept({ type: { type }, socket }) {
+    row: ({ type, game }) => row(type, game),
+    accept({ type: { type }, socket, game }) {
       close();
       if (dragged && at) editor.addLinked(type, socket, at, dragged);
-      else editor.add(type, at);
+      else editor.add(type, at, game === undefined ? undefined : { game });
       editor.board.element.focus({ preventScroll: true });
     },
   });
@@ -54,12 +54,13 @@ export function openPalette(
   search.input.focus();
 }
 
-function row(type: NodeType): HTMLElement {
+function row(type: NodeType, game: string | undefined): HTMLElement {
+  const about = game === undefined ? type.summary : `A ${typeBase(type)} with this game`;
   return h(
     "div",
     { data: { type: type.type } },
     swatch(mainLabel(type)),
-    h("span", { class: "grow" }, h("b", {}, typeBase(type)), h("small", {}, type.summary)),
+    h("span", { class: "grow" }, h("b", {}, game ?? typeBase(type)), h("small", {}, about)),
     h("small", { class: "category" }, type.category),
   );
 }
