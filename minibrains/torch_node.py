@@ -107,7 +107,7 @@ class TorchNode(Node, abstract=True, background="optional"):
         """Build the network and load the brain into it,
         or find it where another node of this process did.
         """
-        compute_on_one_thread()
+        limit_threads()
         self._device = find_device(self.device)
         self.module: Any = self._find_frozen(host)
         self._forward = self.forward
@@ -222,20 +222,20 @@ _threads_before: int | None = None
 """Number of threads that torch used before it was limited to one."""
 
 
-def compute_on_one_thread() -> None:
-    """Limit torch to one thread in this process: with more,
-    synchronising them takes longer than a small network.
+def limit_threads(count: int = 1) -> None:
+    """Limit torch to so many threads in this process: with more than one, synchronising them takes
+    longer than a small network for a single item.
     """
     import torch
 
     global _threads_before
     if _threads_before is None:
         _threads_before = torch.get_num_threads()
-    torch.set_num_threads(1)
+    torch.set_num_threads(count)
 
 
 def restore_threads() -> None:
-    """Restore the number of torch's threads from before `compute_on_one_thread`."""
+    """Restore the number of torch's threads from before `limit_threads`."""
     global _threads_before
     if _threads_before is not None:
         import torch

@@ -12,7 +12,7 @@ import numpy as np
 from minibrains import ABSENT, Absent, BrainError, Number, Socket, Text
 from minibrains.brain_file import read_header
 from minibrains.loading import BrainRef
-from minibrains.torch_node import compute_on_one_thread
+from minibrains.torch_node import limit_threads
 from nodes.language.asking import Pretrained
 from nodes.language.lora import merged
 from nodes.language.placement import Placement, megabytes
@@ -81,7 +81,7 @@ class LocalModel:
         """
         import torch
 
-        compute_on_one_thread()
+        limit_threads()
         self._ref, self._placement, self._load = ref, placement, load
         self._answers = tuple(answers)
         memory = VLMBrain.memory_sizes(read_header(Path(ref.file)).tensors)

@@ -17,7 +17,7 @@ from minibrains.disk_cache import Made, disk_cache
 from minibrains.errors import BrainError, MinibrainsError
 from minibrains.files import bundled_dir
 from minibrains.software import hash_with_software
-from minibrains.torch_node import compute_on_one_thread
+from minibrains.torch_node import limit_threads
 from nodes.actions.history import fill_history, longest_history
 from nodes.language.lora import LoraAdapter, merged
 from nodes.language.pretrained import VLMBrain, load_pretrained
@@ -169,7 +169,7 @@ def load_asked(path: Path, models: Path, question: str = "") -> AskedBrain:
     Raises:
         MinibrainsError: It cannot be loaded, or something that it needs is not here.
     """
-    compute_on_one_thread()
+    limit_threads()
     if read_header(path).kind == PolicyHeadBrain.kind:
         return AskedPolicy(path, models)
     if not question.strip():

@@ -22,7 +22,7 @@ from minibrains import (
 )
 from minibrains.brain_file import BrainHeader, hash_file, read_header
 from minibrains.files import home
-from minibrains.torch_node import compute_on_one_thread
+from minibrains.torch_node import limit_threads
 from nodes.learning.checkpoint import check_training_name
 from nodes.learning.data_set import DataSet
 from nodes.learning.episode_file import EpisodeInfo, load_arrow
@@ -119,7 +119,7 @@ class Calibrate(Register, category="learning", collects_data=True, terminal="fin
 
     def open(self, host: Host) -> None:
         load_arrow()
-        compute_on_one_thread()
+        limit_threads()
         self._host = host
         self._data = DataSet.named(self.data)
         infos = self._data.episodes(game=self.game or None)

@@ -139,12 +139,16 @@ def settings_of(node: Node, free: Collection[str]) -> dict[str, Any]:
 
 
 def check_same(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Compare what a training depended on with what it depends on now.
+    """Compare what a training depended on with what it depends on now. A setting that is newer
+    than the checkpoint is not compared.
 
     Raises MinibrainsError if they differ, because it would not be the same training.
     """
     for name, value in now.items():
-        earlier = before.get(name, before.get(_FORMER.get(name, "")))
+        known_as = name if name in before else _FORMER.get(name, name)
+        if known_as not in before:
+            continue
+        earlier = before[known_as]
         if earlier != value:
             raise MinibrainsError(
                 f"another training has this name: its {name} is {_short(earlier)}, "

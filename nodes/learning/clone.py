@@ -18,7 +18,7 @@ from minibrains import (
 )
 from minibrains.brain_file import hash_file
 from minibrains.files import find_inside, home, write_atomic
-from minibrains.torch_node import compute_on_one_thread
+from minibrains.torch_node import limit_threads
 from nodes.learning import curves
 from nodes.learning.checkpoint import (
     RESUME,
@@ -194,7 +194,7 @@ class Cloning(Imitation, abstract=True):
     def open(self, host: Host) -> None:
         load_arrow()  # what may be missing is better missed now than after an hour
         curves.load_pyplot()
-        compute_on_one_thread()
+        limit_threads(self.threads)
         self._host = host
         self._folder = home() / "training" / self.name
         self._data = DataSet.named(self.data)

@@ -23,7 +23,7 @@ from minibrains import (
     widget,
 )
 from minibrains.files import home, write_atomic
-from minibrains.torch_node import compute_on_one_thread
+from minibrains.torch_node import limit_threads
 from minibrains.values import to_json
 from nodes.learning import checkpoint, curves
 
@@ -207,7 +207,7 @@ class CloneNetwork(
         from minibrains.training.env import WorkflowEnv
         from minibrains.training.module import region
 
-        compute_on_one_thread()
+        limit_threads()
         brains, packs = dict(self.brains), self._host.packs
         game = WorkflowEnv(
             self.workflow,

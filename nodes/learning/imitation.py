@@ -77,6 +77,14 @@ class Imitation(
         doc="in which a step computes; bf16 is faster on processors that have instructions for it "
         "(AMX, AVX-512 BF16), and slower on others",
     )
+    threads: int = widget(
+        default=1,
+        min=1,
+        max=64,
+        rebuild=True,
+        doc="processor threads that compute a step; another number changes results in their last "
+        "bits",
+    )
     seed: int = widget(
         default=0, min=0, rebuild=True, doc="of new weights, the split and the order of samples"
     )

@@ -24,7 +24,7 @@ from minibrains import (
 )
 from minibrains.errors import WorkflowError
 from minibrains.files import home, write_atomic
-from minibrains.torch_node import compute_on_one_thread
+from minibrains.torch_node import limit_threads
 from minibrains.values import to_json
 from nodes.learning.checkpoint import check_training_name, renamed, resume, settings_of
 from nodes.learning.curves import sketch_rewards
@@ -415,7 +415,7 @@ class TrainPPO(
             resume(self._folder.resume, self._read_size)
 
         games = self._open_fitting_games()
-        compute_on_one_thread()  # games that were closed before have given back the others
+        limit_threads()  # games that were closed before have given back the others
         self._figures = Figures(games.num_envs)
         learner = self._make_learner(games)
         self._about = {"environment": games.workflow_sha256, **settings_of(self, _FREE)}

@@ -21,7 +21,7 @@ from minibrains import (
 from minibrains.errors import DataError
 from minibrains.files import home, write_atomic
 from minibrains.tensors import as_array, torch_dtype
-from minibrains.torch_node import Device, compute_on_one_thread, find_device
+from minibrains.torch_node import Device, find_device, limit_threads
 from nodes.language.asking import Pretrained
 from nodes.language.lora import LoraAdapter
 from nodes.language.model_files import FAMILIES
@@ -145,7 +145,7 @@ class VLMTraining(Imitation, abstract=True):
 
         if self.brain.ref is None:
             raise MinibrainsError("this model has no file to be loaded from; save it first")
-        compute_on_one_thread()
+        limit_threads()
         self._host, self._ref = host, self.brain.ref
         self._folder = home() / "training" / self.name
         self._data_set = DataSet.named(self.data)

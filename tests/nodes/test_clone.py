@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import safetensors
+import torch
 from pyarrow import parquet
 
 from minibrains import Episode
@@ -122,6 +123,16 @@ def test_it_computes_in_bf16(tmp_path: Path, home: Path) -> None:
     short = _curve(home, "short")["loss"]
     assert 0 < abs(exact[0] - short[0]) < 0.02
     assert short[-5:].mean() < 0.6 * short[:5].mean()
+
+
+def test_two_threads_learn_the_same_but_for_the_last_bits(tmp_path: Path, home: Path) -> None:
+    write_fights(4)
+    for threads in (1, 2):
+        _train(clone(name=f"threads-{threads}", threads=threads, epochs=2), tmp_path)
+        assert torch.get_num_threads() == threads
+    assert _curve(home, "threads-2")["loss"] == pytest.approx(
+        _curve(home, "threads-1")["loss"], rel=0.01
+    )
 
 
 def test_prioritised_samples_are_drawn_as_often_as_their_priorities_say() -> None:
@@ -536,6 +547,7 @@ def test_a_training_from_before_its_settings_were_renamed_goes_on(
     about = json.loads(metadata["about"])
     for former, present in (("rate", "learning_rate"), ("batch", "batch_size")):
         about[former] = about.pop(present)
+    del about["threads"]  # which was added later
     file.write_bytes(pack(parts, {**metadata, "about": json.dumps(about)}))
 
     host = _train(clone(epochs=2), tmp_path)

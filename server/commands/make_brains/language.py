@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minibrains.loading import BrainRef
-from minibrains.torch_node import compute_on_one_thread
+from minibrains.torch_node import limit_threads
 from nodes.language.asking import Pretrained
 from nodes.language.lora import LoraAdapter
 from nodes.language.model_files import FAMILIES, LANGUAGE_LAYERS
@@ -175,7 +175,7 @@ def _answers(asked: Pretrained, model: Any, questions: Iterable[Mapping[str, Any
     """Return the index into ANSWERS that a model chooses for each question."""
     import torch
 
-    compute_on_one_thread()
+    limit_threads()
     tokens = [asked.token(answer) for answer in ANSWERS]
     answers = []
     with torch.inference_mode():
