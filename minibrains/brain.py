@@ -295,7 +295,7 @@ class Brain:
         """
         where = str(header.path)
         if header.kind != cls.kind or header.version != cls.version:
-            found = "no brain of ours"
+            found = "no brain of ours; the command pack-model makes one of a model or an adapter"
             if header.kind is not None:
                 found = f"kind {short(header.kind)} version {header.version}"
             raise BrainError(

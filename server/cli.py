@@ -468,7 +468,11 @@ def parser() -> argparse.ArgumentParser:
         "fetch-model", help="download a model's files from the Hugging Face Hub"
     )
     fetch.add_argument(
-        "repository", metavar="REPO", help="its name there, like HuggingFaceTB/SmolVLM-Instruct"
+        "repository",
+        metavar="REPO",
+        nargs="?",
+        help="its name there, like HuggingFaceTB/SmolVLM-Instruct; without it, models that are "
+        "known to work are listed",
     )
     fetch.add_argument("--endpoint", metavar="URL", help="another server with the Hub's interface")
     fetch.set_defaults(module="fetch_model")
@@ -478,6 +482,13 @@ def parser() -> argparse.ArgumentParser:
     )
     pack.add_argument("folder", metavar="FOLDER", help="what save_pretrained has written")
     pack.add_argument("file", metavar="FILE", help="the brain file to write, .safetensors")
+    pack.add_argument(
+        "--answers",
+        metavar="TEXT",
+        nargs="+",
+        default=[],
+        help="the answers to choose from, each one token, like 0 1 2 3 (default: it generates)",
+    )
     pack.set_defaults(module="pack_model")
 
     unpack = commands.add_parser(

@@ -29,6 +29,7 @@ from minibrains.graph.encoding import check_encodings
 from minibrains.graph.error_policy import after_failed_step, ends_when_unanswered
 from minibrains.graph.pads import check_pads
 from minibrains.host import Episode, EpisodeStart, Host
+from minibrains.node import Node
 
 MakeHost = Callable[[NodeRuntime, "Engine"], Host]
 
@@ -166,17 +167,25 @@ class Engine:
 
     def report(self) -> dict[str, Any]:
         """Return the nodes' results of the episode, merged; registers first,
-        so that a Score node overrides the others.
+        so that a Score node overrides the others. Of several nodes of one type, the first one in
+        the workflow has the key, and a further one `NODE.key`.
 
         Skips nodes that are thinking, nodes that hung on an earlier call and, in real time, nodes
         whose process is being started.
         """
         report: dict[str, Any] = {}
+        types: dict[str, type[Node]] = {}
         for runtime in sort_registers_first(self.runtimes):
             try:
-                report.update(runtime.report(waits=not self.context.realtime))
+                found = runtime.report(waits=not self.context.realtime)
             except Exception as error:
                 self._unanswered(runtime, self.tick, error)
+                continue
+            cls = runtime.checked.cls
+            for key, value in found.items():
+                if types.get(key) is cls:
+                    key = f"{runtime.name}.{key}"
+                report[key], types[key] = value, cls
         return report
 
     def close(self, timeout: float | None = None) -> list[str]:

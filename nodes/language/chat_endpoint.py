@@ -30,6 +30,8 @@ LARGEST_REPLY: Final = 1 << 20
 
 _TEMPORARY: Final = frozenset({408, 409, 425, 429})
 """The status codes below 500 after which another attempt may succeed."""
+_ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
+"""A character in JSON, by its number."""
 _SHOWN: Final = 300
 """Number of characters of a server's words in an error message."""
 
@@ -158,18 +160,25 @@ class ChatEndpoint:
         tokens = 0
         if isinstance(usage, Mapping) and type(usage.get("prompt_tokens")) is int:
             tokens = usage["prompt_tokens"]
-        return Reply(text, tokens)
+        return Reply(self._without_key(text), tokens)
 
     def _shown(self, words: str) -> str:
-        """Return a server's words for an error message: on one line, and without the key, which
-        some servers repeat.
+        """Return a server's words for an error message: on one line, without escapes of JSON, which
+        could hide the key, and without the key.
         """
-        if self._key:
-            words = words.replace(self._key, "…")
-        words = " ".join(words.split())
+        words = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), words).replace("\\/", "/")
+        words = " ".join(self._without_key(words).split())
         if len(words) > _SHOWN:
             return f"{words[:_SHOWN]}…"
         return words
+
+    def _without_key(self, words: str) -> str:
+        """Return a server's words without the key, which some servers repeat. Answers are written
+        down as well: on tapes, and in logs of decisions.
+        """
+        if not self._key:
+            return words
+        return words.replace(self._key, "…")
 
 
 def _seconds(text: str) -> float | None:

@@ -27,8 +27,14 @@ expressions."""
 OF_TRAINING: Final = (
     "task_type", "base_model_name_or_path", "revision", "inference_mode", "lora_dropout",
     "init_lora_weights", "peft_version", "auto_mapping", "megatron_core", "qalora_group_size",
+    "exclude_modules", "layers_to_transform", "layers_pattern",
 )  # fmt: skip
-"""The entries about training, or about files that are not used: they are left out."""
+"""The entries about training, about files that are not used, or about the choice of modules, which
+the tensors have made: they are left out."""
+INITIAL: Final = "init_lora_weights"
+PLAIN_INITIAL: Final = (None, True, False, "gaussian", "eva", "orthogonal")
+"""The ways to begin a training after which an adapter is added to the model's weights as they are.
+The others (PiSSA, OLoRA, CorDA, LoftQ) have changed these as well."""
 NOTHING: Final[tuple[Any, ...]] = (None, False, (), [], {}, "none")
 PEFT_RANK: Final = 8
 PEFT_ALPHA: Final = 8
@@ -59,16 +65,23 @@ class LoraAdapter(Brain):
                     f"{folder}: {name} is missing; expected the files that "
                     "PEFT's save_pretrained writes"
                 )
-        adapter = parse_json((folder / "adapter_config.json").read_bytes())
-        adapter = {
-            name: value
-            for name, value in adapter.items()
-            if name not in OF_TRAINING and value not in NOTHING
-        }
+        found = parse_json((folder / "adapter_config.json").read_bytes())
+        if found.get(INITIAL) not in PLAIN_INITIAL:
+            raise BrainError(
+                f"{folder}: its {INITIAL} is {short(found[INITIAL])}, which has changed the "
+                "model's own weights as well; expected a plain LoRA: save it again with PEFT, with "
+                "save_pretrained(…, path_initial_model_for_weight_conversion=…)"
+            )
         tensors = {
             name: as_array(tensor)
             for name, tensor in load_file(folder / "adapter_model.safetensors").items()
         }
+        adapter: dict[str, Any] = {}
+        for name, value in found.items():
+            if name in PATTERNS and isinstance(value, Mapping):
+                value = _by_plain_names(value, _modules(tensors))
+            if name not in OF_TRAINING and value not in NOTHING:
+                adapter[name] = value
         return cls(tensors, adapter=adapter, base=title_of(base), base_sha256=base.sha256)
 
     @classmethod
@@ -84,8 +97,9 @@ class LoraAdapter(Brain):
         for name, value in adapter.items():
             if name not in (*USED, MODULES, "peft_type") and value not in NOTHING:
                 raise BrainError(
-                    f"{where}: the adapter's {short(name)} is {short(value)}; "
-                    "a plain LoRA has nothing there"
+                    f"{where}: the adapter's {short(name)} is {short(value)}; expected a plain "
+                    "LoRA, which has nothing there: merge it into its model with PEFT's "
+                    "merge_and_unload, and pack that model"
                 )
         _check_values(where, adapter)
         found: dict[str, dict[str, TensorInfo]] = {}
@@ -120,6 +134,27 @@ class LoraAdapter(Brain):
         for name, array in self.tensors.items():
             if not is_finite(array):
                 raise BrainError(f"{where}: tensor {short(name)} contains infinity or NaN")
+
+
+def _by_plain_names(pattern: Mapping[str, Any], modules: Iterable[str]) -> Mapping[str, Any]:
+    """Return a pattern whose keys are no regular expressions: those of these modules that one of
+    its keys matches, as PEFT matches them.
+
+    Raises BrainError if a key is no regular expression.
+    """
+    if all(NAME.fullmatch(key) for key in pattern):
+        return pattern
+    plain: dict[str, Any] = {}
+    for module in modules:
+        for key, value in pattern.items():
+            try:
+                is_matched = re.fullmatch(rf"(.*\.)?({key})", module)
+            except re.error as error:
+                raise BrainError(f"{short(key)} is no regular expression: {error}") from None
+            if is_matched:
+                plain[module] = value
+                break
+    return plain
 
 
 def _check_values(where: str, adapter: Mapping[str, Any]) -> None:

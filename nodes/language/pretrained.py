@@ -19,14 +19,15 @@ import numpy as np
 
 from minibrains import Brain, BrainError, MinibrainsError, setting
 from minibrains.brain_file import TensorInfo, read_header, short
-from minibrains.loading import BrainRef
+from minibrains.errors import text_of
+from minibrains.loading import MODELS_VARIABLE, BrainRef, model_budget
 from minibrains.packages import missing_package
 from minibrains.process.trial import try_out
-from minibrains.tensors import as_array
+from minibrains.tensors import as_array, is_finite
 from nodes.language.asking import Pretrained, TextModel
 from nodes.language.chat_template import Frame, find_frame
 from nodes.language.model_files import CONFIG, FAMILIES, FILES, Family, check_files, check_texts
-from nodes.language.placement import BYTES, Placement, place
+from nodes.language.placement import BYTES, Placement, megabytes, place
 
 if TYPE_CHECKING:
     import torch
@@ -119,19 +120,68 @@ class VLMBrain(Brain):
 
         Raises BrainError if its model is not supported.
         """
-        from safetensors import safe_open
-
         files: dict[str, str] = {}
         for name in FILES:
             if (folder / name).is_file():
                 files[name] = (folder / name).read_text("utf-8")
         check_texts(str(folder), files)  # before a large model is read that cannot be loaded
+        paths = weight_files(folder)
+        size = sum(path.stat().st_size for path in paths)
+        if size > model_budget():
+            raise BrainError(
+                f"{folder} has {megabytes(size)} of weights, which are read into memory, and "
+                f"models may take {megabytes(model_budget())} (half of the memory, unless "
+                f"{MODELS_VARIABLE} says otherwise); pack it on a machine with more, or raise that"
+            )
         tensors: dict[str, np.ndarray] = {}
-        for path in sorted(folder.glob("*.safetensors")):
-            with safe_open(path, "pt") as weights:
-                for name in weights.keys():  # noqa: SIM118 - no dict
-                    tensors[name] = as_array(weights.get_tensor(name))
+        for path in paths:
+            tensors |= _read_weights(path)
         return cls(tensors, files=files, answers=answers)
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """Return the files with the weights of a folder: those that its index names, or else
+    model.safetensors, or else all that end in .safetensors.
+
+    Raises BrainError if the index is damaged, or names a file that is missing.
+    """
+    index = folder / f"{WEIGHTS}.index.json"
+    if not index.is_file():
+        whole = folder / WEIGHTS
+        return [whole] if whole.is_file() else sorted(folder.glob("*.safetensors"))
+    try:
+        names = sorted(set(json.loads(index.read_bytes())["weight_map"].values()))
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise BrainError(f"{index} is no index of weights; fetch it again") from None
+    missing = [name for name in names if not (folder / str(name)).is_file()]
+    if missing:
+        raise BrainError(
+            f"{folder}: {missing[0]} is missing, one of {len(names)} files with weights that "
+            f"{index.name} names; fetch it again"
+        )
+    return [folder / name for name in names]
+
+
+def _read_weights(path: Path) -> dict[str, np.ndarray]:
+    """Return the tensors of a file by name. Raises BrainError."""
+    from safetensors import SafetensorError, safe_open
+
+    tensors: dict[str, np.ndarray] = {}
+    try:
+        with safe_open(path, "pt") as weights:
+            for name in weights.keys():  # noqa: SIM118 - no dict
+                tensors[name] = as_array(weights.get_tensor(name))
+    except (SafetensorError, KeyError) as error:
+        raise BrainError(
+            f"{path} is damaged, or not whole: {text_of(error)}; fetch or save it again"
+        ) from None
+    for name, array in tensors.items():
+        if not is_finite(array):
+            raise BrainError(
+                f"{path}: tensor {short(name)} contains infinity or NaN; a model with it answers "
+                "nothing"
+            )
+    return tensors
 
 
 def load_pretrained(ref: BrainRef, placement: Placement | None = None) -> Pretrained:

@@ -12,11 +12,14 @@ import os
 import shutil
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
 
-from huggingface_hub import HfApi, ModelInfo, hf_hub_url
+from huggingface_hub import HfApi, ModelInfo, constants, hf_hub_url
 from huggingface_hub.errors import (  # type: ignore[attr-defined]
+    GatedRepoError,
     HFValidationError,
     HTTPError,
+    RepositoryNotFoundError,
 )
 from huggingface_hub.file_download import http_get
 from huggingface_hub.utils import build_hf_headers  # type: ignore[attr-defined]
@@ -25,10 +28,13 @@ from minibrains.errors import MinibrainsError, RunError, text_of
 from minibrains.files import home, is_plain_name
 from nodes.language.model_files import FILES
 from server.cli import DONE
+from server.commands.known_models import KNOWN_MODELS, describe_known_models
 from server.terminal import tell
 
 WANTED: Final = (*FILES, "model.safetensors.index.json", "adapter_config.json")
 """The names of small files that are fetched; besides them, licences, READMEs and safetensors."""
+_CHUNK: Final = 1 << 20
+"""Bytes that are written at a time: what a connection brings beyond that is kept when it breaks."""
 _FOR_PEOPLE: Final = ("LICENSE", "LICENCE", "NOTICE", "README")
 
 
@@ -50,13 +56,27 @@ class RemoteFile(NamedTuple):
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Fetch what a folder does not have yet, and print the folder.
+    """Fetch what a folder does not have yet, and print the folder; without a repository, print the
+    models that are known.
 
     Raises:
-        MinibrainsError: The repository does not exist, or has no weights in safetensors.
+        MinibrainsError: The repository does not exist, is not open to everybody, or has no weights
+            in safetensors; or what answers is not the Hub.
         RunError: The download broke off, or a file is not what the Hub says it is.
     """
     repository, endpoint = arguments.repository, arguments.endpoint
+    if repository is None:
+        print(describe_known_models())
+        return DONE
+    if repository in KNOWN_MODELS:
+        known = KNOWN_MODELS[repository]
+        tell(f"{repository}: {known.licence}; {known.gigabytes:.1f} GB; {known.here}")
+    where = endpoint or "the Hub"
+    if endpoint and urlsplit(endpoint).scheme not in ("http", "https"):
+        raise MinibrainsError(
+            f"--endpoint is {endpoint!r}; expected an address like http://127.0.0.1:8080"
+        )
+    constants.DOWNLOAD_CHUNK_SIZE = min(constants.DOWNLOAD_CHUNK_SIZE, _CHUNK)
     # a token that was saved for the Hub is for no other server
     token = False if endpoint else None
     try:
@@ -73,11 +93,24 @@ def main(arguments: argparse.Namespace) -> int:
                 _fetch(url, folder, file, headers)
     except HFValidationError as error:
         raise MinibrainsError(f"{repository!r} is no name of a repository: {error}") from None
+    except GatedRepoError:
+        raise MinibrainsError(
+            f"{repository} is given only to those who accepted its licence; do that on its page on "
+            f"{where}, and save a token of your account with: hf auth login"
+        ) from None
+    except RepositoryNotFoundError:
+        raise MinibrainsError(
+            f"{where} has no model {repository}, or it is private; check the name, or save a token "
+            "with: hf auth login"
+        ) from None
     except HTTPError as error:
-        where = endpoint or "the Hub"
         raise RunError(
             f"{repository} on {where}: {' '.join(text_of(error).split())}; "
             "the same command goes on where it stopped"
+        ) from None
+    except ValueError as error:
+        raise MinibrainsError(
+            f"{where} did not answer as the Hub does ({text_of(error)}); check --endpoint"
         ) from None
     print(folder)
     return DONE

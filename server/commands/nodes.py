@@ -21,7 +21,7 @@ from server.cli import DONE
 from server.commands.workflow_arguments import read_registry
 from server.terminal import printable
 
-_READING = {"last": "the last value", "on": "on delivery", "sample": "the last value with its age"}
+_READING = {"last": "the last value", "on": "on delivery", "aged": "the last value with its age"}
 
 
 def main(arguments: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ Only JSON, text and safetensors are read: nothing in the folder is executed.
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
@@ -21,11 +22,14 @@ from minibrains.loading import BrainRef
 from minibrains.values import parse_json
 from nodes.language.lora import TENSOR, LoraAdapter
 from nodes.language.model_files import CONFIG
+from nodes.language.placement import place
 from nodes.language.pretrained import VLMBrain, empty_model, load_pretrained
 from server.cli import DONE
 
 ADAPTER: Final = "adapter_config.json"
 BASE: Final = "base_model_name_or_path"
+_QUANTIZED: Final = re.compile(r"(-unsloth)?-bnb-[48]bit$")
+"""The end of the names of models that Unsloth has quantised for the training of adapters."""
 PICKLES: Final = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
 """The endings of files that are pickles: reading one can run code."""
 
@@ -37,13 +41,17 @@ def main(arguments: argparse.Namespace) -> int:
         raise MinibrainsError(f"{path} exists; choose another name: pack-model FOLDER FILE")
     if path.suffix != ".safetensors":
         raise MinibrainsError(f"{path} is no name of a brain; expected one in .safetensors")
-    brain, metadata = pack(folder)
+    brain, metadata = pack(folder, tuple(arguments.answers))
     path.parent.mkdir(parents=True, exist_ok=True)
     made_by = f"python -m server pack-model {folder.name} {path.name}"
     sha256 = brain.save(path, title=folder.resolve().name, made_by=made_by, **metadata)
-    if isinstance(brain, VLMBrain):
+    is_model = isinstance(brain, VLMBrain)
+    del brain  # there may not be room for it twice
+    if is_model:
         try:
-            load_pretrained(BrainRef(str(path), sha256))
+            loaded = load_pretrained(BrainRef(str(path), sha256), place("cpu", "bf16"))
+            for answer in arguments.answers:
+                loaded.token(answer)
         except MinibrainsError:
             path.unlink()  # what does not load is no brain
             raise
@@ -51,11 +59,12 @@ def main(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def pack(folder: Path) -> tuple[Brain, dict[str, Any]]:
+def pack(folder: Path, answers: tuple[str, ...] = ()) -> tuple[Brain, dict[str, Any]]:
     """Return the brain of a folder, and metadata for its header.
 
     Args:
         folder: What `save_pretrained` of transformers or PEFT has written.
+        answers: The answers that a model chooses from; empty: it generates.
 
     Raises:
         BrainError: It is no such folder, its weights are pickled or damaged, or it is an adapter
@@ -66,12 +75,14 @@ def pack(folder: Path) -> tuple[Brain, dict[str, Any]]:
     _check_weights(folder)
     try:
         if (folder / ADAPTER).is_file():
+            if answers:
+                raise BrainError(f"{folder} is an adapter, and only a model has --answers")
             base = _find_base(folder)
             adapter = LoraAdapter.of_folder(folder, base)
             _check_fit(folder, adapter, base)
             return adapter, {"parents": [base.sha256]}
         if (folder / CONFIG).is_file():
-            return VLMBrain.of_folder(folder), {"source": folder.resolve().name}
+            return VLMBrain.of_folder(folder, answers), {"source": folder.resolve().name}
     except (SafetensorError, UnicodeDecodeError, ValueError) as error:
         raise BrainError(f"{folder} cannot be read: {error}") from None
     raise BrainError(
@@ -112,17 +123,20 @@ def _find_base(folder: Path) -> BrainRef:
             "the title or the file of the brain that it was trained on"
         )
     titles: list[str] = []
+    # a model that was quantised for the training is not what is packed
+    wanted = {name, Path(name).name, _QUANTIZED.sub("", Path(name).name)}
     for path in _models():
         metadata = read_header(path).metadata
         names = {path.name, path.stem, metadata.get("title"), metadata.get("source")}
-        if name in names or Path(name).name in names:
+        if names & wanted:
             brain = VLMBrain.load(path)
             assert brain.ref is not None
             return brain.ref
         titles.append(f"{metadata.get('title')!r} ({path.name})")
     raise BrainError(
         f"{folder} is an adapter for the model {name!r}, and the models here are "
-        f"{', '.join(titles)}; pack that model first, into {home() / 'models' / 'vlm'}"
+        f"{', '.join(titles)}; pack that model first, into {home() / 'models' / 'vlm'}, or, if it "
+        f"is among them, write its title as the {BASE} in {folder / ADAPTER}"
     )
 
 

@@ -72,6 +72,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.reply(200, data, len(data))
         elif path.startswith(f"/people/tiny/resolve/{COMMIT}/"):
             self.send(path.rpartition("/")[2])
+        elif path == "/api/models/people/html":
+            page = b"<html>log in</html>"
+            self.reply(200, page, len(page))
         else:
             self.reply(404, b"", 0)
 
@@ -182,14 +185,32 @@ def test_a_file_with_other_bytes_is_refused_and_removed(
     _check_whole(folder)
 
 
+def test_known_models_are_listed_with_licence_and_size(minibrains: Command) -> None:
+    listed = minibrains("fetch-model")
+    assert listed.returncode == 0
+    head, *rows = listed.stdout.splitlines()
+    assert head.startswith("model")
+    assert len(rows) == 7
+    (smol,) = [row for row in rows if row.startswith("HuggingFaceTB/SmolVLM-Instruct")]
+    assert "Apache 2.0" in smol
+    assert "8.8 / 4.4 / 2.2 / 1.3" in smol
+
+
 def test_what_cannot_be_fetched_is_a_sentence(
     minibrains: Command, hub: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for repository, words in (("people/other", "404"), ("a/b/c", "no name of a repository")):
+    for repository, words in (
+        ("people/other", "404"),
+        ("a/b/c", "no name of a repository"),
+        ("people/html", "did not answer as the Hub does"),
+    ):
         done = minibrains("fetch-model", repository, "--endpoint", hub.address)
         assert done.returncode != 0
         assert words in done.stderr
         assert "Traceback" not in done.stderr
+    done = minibrains("fetch-model", "people/tiny", "--endpoint", "nonsense")
+    assert done.returncode == 2
+    assert "--endpoint is 'nonsense'; expected an address" in done.stderr
     for name in [name for name in FILES if name.endswith(".safetensors")]:
         monkeypatch.delitem(FILES, name)
     done = minibrains("fetch-model", "people/tiny", "--endpoint", hub.address)

@@ -132,7 +132,7 @@ def test_everything_about_a_type_as_json(capsys: pytest.CaptureFixture[str], pac
         },
         "heat": {
             "type": "number",
-            "reading": "sample",
+            "reading": "aged",
             "many": False,
             "optional": False,
             "doc": "what it takes",

@@ -171,6 +171,136 @@ def _same_tensors(file: Path, brain: Brain) -> None:
         assert torch.equal(found[name], expected)
 
 
+@pytest.fixture
+def model_folder(base: BrainRef, tmp_path: Path) -> Path:
+    """That model, as transformers saves it."""
+    folder = tmp_path / "Tiny-VL"
+    load_pretrained(base).model.save_pretrained(folder)
+    for name, text in VLMBrain.load(Path(base.file)).files.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def test_a_model_chooses_from_the_answers_that_it_was_packed_with(
+    minibrains: Command, model_folder: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "digits.safetensors"
+    result = minibrains("pack-model", str(model_folder), str(file), "--answers", "0", "1", "7")
+    assert result.returncode == 0, result.stderr
+    assert VLMBrain.load(file).answers == ("0", "1", "7")
+    file.unlink()
+    result = minibrains("pack-model", str(model_folder), str(file), "--answers", "0", "of course")
+    assert result.returncode == 2
+    assert "the answer 'of course' is" in result.stderr
+    assert not file.exists()
+
+
+def test_only_the_weights_that_belong_to_a_model_are_read(
+    minibrains: Command, model_folder: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.safetensors"
+    weights = load_file(model_folder / "model.safetensors")
+    (model_folder / "consolidated.safetensors").write_bytes(b"of another library")
+    result = minibrains("pack-model", str(model_folder), str(file))
+    assert result.returncode == 0, result.stderr
+    file.unlink()
+
+    # in two files
+    names = sorted(weights)
+    halves = {"a.safetensors": names[::2], "b.safetensors": names[1::2]}
+    for name, held in halves.items():
+        save_file({each: weights[each] for each in held}, model_folder / name, {"format": "pt"})
+    places = {each: name for name, held in halves.items() for each in held}
+    index = model_folder / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": places}))
+    (model_folder / "model.safetensors").unlink()
+    result = minibrains("pack-model", str(model_folder), str(file))
+    assert result.returncode == 0, result.stderr
+    _same_tensors_as(file, weights)
+    file.unlink()
+    (model_folder / "b.safetensors").unlink()
+    said = _said(minibrains, model_folder, file)
+    assert "b.safetensors is missing, one of 2 files with weights that model.safetensors" in said
+    index.write_text("[]")
+    assert "model.safetensors.index.json is no index of weights" in _said(
+        minibrains, model_folder, file
+    )
+
+
+def _same_tensors_as(file: Path, weights: dict[str, torch.Tensor]) -> None:
+    found = load_file(file)
+    assert found.keys() == weights.keys()
+    for name, tensor in weights.items():
+        assert torch.equal(found[name], tensor)
+
+
+def test_damaged_weights_are_refused_with_their_file(
+    minibrains: Command, model_folder: Path, tmp_path: Path
+) -> None:
+    file, path = tmp_path / "mine.safetensors", model_folder / "model.safetensors"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    assert "model.safetensors is damaged, or not whole" in _said(minibrains, model_folder, file)
+    path.write_bytes(whole)
+    weights = load_file(path)
+    name = sorted(weights)[0]
+    weights[name].view(-1)[0] = float("nan")
+    save_file(weights, path, {"format": "pt"})
+    assert f"tensor '{name}' contains infinity or NaN" in _said(minibrains, model_folder, file)
+
+
+def test_a_model_for_which_there_is_no_memory_is_refused_unread(
+    minibrains: Command, model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINIBRAINS_MODELS_MB", "1")
+    said = _said(minibrains, model_folder, tmp_path / "mine.safetensors")
+    assert "of weights, which are read into memory, and models may take 1.0 MB" in said
+
+
+def test_an_adapter_for_a_model_that_unsloth_quantised_is_one_for_the_model(
+    minibrains: Command, folder: Path, home: Path, tmp_path: Path
+) -> None:
+    (home / "models/vlm/tiny.safetensors").rename(home / "models/vlm/Tiny-VL.safetensors")
+    _name(folder, "unsloth/Tiny-VL-unsloth-bnb-4bit")
+    result = minibrains("pack-model", str(folder), str(tmp_path / "mine.safetensors"))
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("way", ["pissa", "olora"])
+def test_an_adapter_that_changed_the_model_itself_is_refused(
+    way: str, minibrains: Command, folder: Path, tmp_path: Path
+) -> None:
+    _set(folder, init_lora_weights=way)
+    said = _said(minibrains, folder, tmp_path / "mine.safetensors")
+    assert f"its init_lora_weights is '{way}', which has changed the model's own weights" in said
+    assert "path_initial_model_for_weight_conversion" in said
+
+
+def _set(folder: Path, **values: Any) -> None:
+    """Change entries of an adapter's configuration."""
+    path = folder / "adapter_config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
+
+
+def test_modules_may_be_chosen_and_scaled_by_regular_expressions(
+    minibrains: Command, base: BrainRef, folder: Path, tmp_path: Path
+) -> None:
+    from peft import PeftModel
+
+    pattern = {r"layers\.0\..*(q|v)_proj": 3}
+    _set(folder, alpha_pattern=pattern, exclude_modules=["lm_head"], layers_to_transform=[0, 1])
+    file = tmp_path / "mine.safetensors"
+    result = minibrains("pack-model", str(folder), str(file))
+    assert result.returncode == 0, result.stderr
+    sha256, _ = result.stdout.split()
+    ours = merged(load_pretrained(base).model, [(BrainRef(str(file), sha256), 1.0)])
+    _set(folder, exclude_modules=None, layers_to_transform=None)
+    theirs = PeftModel.from_pretrained(load_pretrained(base).model, folder).merge_and_unload()
+    for name, tensor in theirs.state_dict().items():
+        assert torch.allclose(ours.state_dict()[name], tensor, atol=1e-6), name
+    assert any("layers.0" in name for name in LoraAdapter.load(file).adapter["alpha_pattern"])
+
+
 def test_an_adapter_for_another_model_is_refused_by_both_names(
     minibrains: Command, folder: Path, home: Path, tmp_path: Path
 ) -> None:

@@ -198,6 +198,15 @@ class Beat(Noted, Node, every_tick=True):
         return self.count
 
 
+class Tells(Noted, Node, every_tick=True):
+    what: float = widget(default=0.0)
+
+    def tick(self) -> None: ...
+
+    def report(self) -> Mapping[str, Any]:
+        return {"told": self.what}
+
+
 class Look(Noted, Node):
     """A sink."""
 
@@ -489,6 +498,14 @@ def test_a_bypassed_node_hands_on_what_feeds_it() -> None:
 
 
 # -- clocks ----------------------------------------------------------------------------------------
+
+
+def test_results_of_nodes_of_one_type_are_told_apart() -> None:
+    entries = {"first": node("Tells", set={"what": 1}), "second": node("Tells", set={"what": 2})}
+    engine = make_engine(entries, [Tells])
+    open_engine(engine)
+    assert engine.report() == {"told": 1.0, "second.told": 2.0}
+    engine.close()
 
 
 def test_every() -> None:

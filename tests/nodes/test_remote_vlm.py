@@ -242,11 +242,20 @@ def key(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_the_key_is_sent_and_never_told(server: ChatServer, key: str) -> None:
     assert _ask(server, key=key).text
     assert server.asked[0].key == f"Bearer {KEY}"
-    for fault in (reply(401, f"wrong key {KEY}"), reply(200, f"{KEY} is a fine key")):
-        server.faults.append(fault)
+    escaped = KEY.replace("-", "\\u002d")
+    for words in (f"wrong key {KEY}", f'{{"error": "wrong key {escaped}"}}'):
+        server.faults.append(reply(401, words))
         with pytest.raises(EndpointError, match="…") as caught:
             _ask(server, key=key)
         assert KEY not in str(caught.value)
+        assert escaped not in str(caught.value)
+    message = {"role": "assistant", "content": f"3, for {KEY}"}
+    server.faults.append(reply(200, json.dumps({"choices": [{"message": message}]})))
+    assert _ask(server, key=key).text == "3, for …"
+    server.faults.append(reply(200, f"{KEY} is a fine key"))
+    with pytest.raises(EndpointError, match="…") as caught:
+        _ask(server, key=key)
+    assert KEY not in str(caught.value)
 
 
 @pytest.mark.parametrize(

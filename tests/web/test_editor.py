@@ -161,10 +161,10 @@ def test_a_wire_released_on_empty_canvas_offers_what_fits(page: EditorPage) -> N
 
 
 def test_the_palette_finds_games_and_adds_a_console_with_one(page: EditorPage) -> None:
-    page.page.keyboard.press("Escape")
+    page.start_with("duel_expert")
     page.until("editor.games.names.length > 0")
-    page.add("meadow-gb", 400, 300)
-    (entry,) = page.workflow["nodes"].values()
+    added = page.add("meadow-gb", 620, 640)
+    entry = page.workflow["nodes"][added]
     assert entry == {"type": "RetroEmulator@3", "set": {"game": "Meadow-GbAdvance"}}
 
 
