@@ -8,6 +8,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 from aiohttp import WSMsgType, web
@@ -105,7 +106,8 @@ class PlayPage(Hook):
         if self._failure is None:
             await self._over.wait()
             if self._page is not None:
-                await self._page.send_json(self._describe())
+                with suppress(ConnectionError):  # it may be closed just now
+                    await self._page.send_json(self._describe())
         await runner.cleanup()
 
     async def _connect(self, request: web.Request) -> web.WebSocketResponse:
