@@ -28,7 +28,7 @@ from minibrains.run.run import Run
 from minibrains.run.spec import RunSpec
 from nodes.actions.sink import ActionTable, EmulatorSink
 from nodes.doctor.report import write_report
-from nodes.doctor.training import find_trained_encoding, read_demonstrations
+from nodes.doctor.training import find_trained_encoding, find_trained_together, read_demonstrations
 from nodes.policies.buttons import ButtonCalibration, ButtonSampler
 
 ENOUGH: Final = 500
@@ -129,6 +129,13 @@ class Examination:
         """Put together what was seen, and ask the network about it."""
         watch, kind = self.watch, self._kind
         logits = np.stack(watch.logits)
+        broken = int((~np.isfinite(logits)).any(axis=1).sum())
+        if broken:
+            raise MinibrainsError(
+                f"{self._logits.node} gave NaN or infinity in {broken} of {len(logits)} decisions: "
+                "its brain, or that of a node before it, is broken; train it again, from a "
+                "checkpoint before its loss became so"
+            )
         thresholds = None
         if self._calibration is not None:
             thresholds = np.asarray(self._calibration.thresholds)
@@ -166,7 +173,15 @@ class Examination:
         if trained is None:
             return None
         before = [link.node for link in self._graph.region.inputs]
-        return compare_encodings(trained, find_encoding(self._graph, before))
+        here = find_encoding(self._graph, before)
+        # what has learned with the policy is not as it was before the training
+        together = find_trained_together(self._graph)
+        expected = dict(trained)
+        for name, settings in here.items():
+            then = expected.get(name)
+            if settings is not None and settings["brain"] in together and then is not None:
+                expected[name] = {**then, "brain": settings["brain"]}
+        return compare_encodings(expected, here)
 
     def _corrected(self, logits: np.ndarray) -> np.ndarray:
         """Return logits as the sampler turns them into probabilities."""

@@ -57,6 +57,29 @@ def find_trained_encoding(graph: Graph) -> Encoding | None:
     return None
 
 
+def find_trained_together(graph: Graph) -> frozenset[str]:
+    """Return the SHA-256 of the brains that come from the same training as the policy's: those of
+    other nodes of its network, which learned with it.
+    """
+    trainings: set[tuple[str | None, ...]] = set()
+    for node in _policy_nodes(graph):
+        if node.header is not None and "environment" in node.header.metadata:
+            trainings.add(_training_of(node.header.metadata))
+    found: set[str] = set()
+    for node in graph.nodes.values():
+        if node.header is None or node.brain_sha256 is None:
+            continue
+        if _training_of(node.header.metadata) in trainings:
+            found.add(node.brain_sha256)
+    return frozenset(found)
+
+
+def _training_of(metadata: Mapping[str, str]) -> tuple[str | None, ...]:
+    """Return what is the same in the headers of all brains of a training, and in no other."""
+    names = ("made_by", "workflow_sha256", "environment", "metrics")
+    return tuple(metadata.get(name) for name in names)
+
+
 def read_demonstrations(
     name: str,
     graph: Graph,
@@ -81,7 +104,12 @@ def read_demonstrations(
     load_arrow()
     data = DataSet.named(name)
     targets = _targets(graph, names)
-    found = data.episodes(actions=tuple(targets))
+    found = data.episodes()
+    actions = found[0].actions
+    if sorted(actions) != sorted(targets):
+        found = data.episodes(actions=tuple(targets))  # which says how they differ
+    # the header of a brain does not keep their order
+    targets = {action: targets[action] for action in actions}
     choices = np.stack(list(targets.values()))
     infos: list[EpisodeInfo] = []
     for number in rng.permutation(len(found))[:LABELLED]:

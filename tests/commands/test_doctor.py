@@ -21,6 +21,7 @@ from minibrains.run.spec import RunSpec
 from nodes.actions.sink import ActionTable
 from nodes.doctor import examination
 from nodes.fighting.features import FightVectorBrain
+from nodes.learning.clone_buttons import presses_by_action
 from nodes.learning.data_set import DataSet
 from nodes.learning.episode_file import Sample, encode_picture
 from nodes.policies.buttons import (
@@ -406,6 +407,56 @@ def _write_buttons(folder: Path, bias: float, thresholds: float) -> str:
     file = folder / "buttons.json"
     file.write_text(json.dumps({"minibrains": 1, "run": {"ticks": 1700}, "nodes": nodes}))
     return str(file)
+
+
+@pytest.mark.slow
+def test_the_data_set_of_a_policy_with_buttons_is_read(minibrains: Command, tmp_path: Path) -> None:
+    workflow = _write_buttons(tmp_path, 0.0, 0.5)
+    path = tmp_path / "head.safetensors"
+    brain = ButtonHeadBrain.load(path)
+    brain.save(path, title="Buttons", made_by="a test", presses=presses_by_action(TABLE))
+    data = _write_data()
+    done = minibrains("doctor", workflow, "--node", "head", "--data", data, "--json")
+    assert done.returncode in (0, 1), done.stderr
+    findings = json.loads(done.stdout)["findings"]
+    assert any("the data" in finding["text"] for finding in findings)
+
+
+@pytest.mark.slow
+def test_what_was_trained_together_is_no_other_encoding(
+    minibrains: Command, tmp_path: Path
+) -> None:
+    sizes = ("total_timesteps=32", "n_steps=16", "n_envs=2", "batch_size=16", "n_epochs=1")
+    settings: list[str] = []
+    for setting in sizes:
+        settings += ["--set", f"ppo.{setting}"]
+    done = minibrains("run", "sf2_policy_train", *settings, "--set", "ppo.name=together")
+    assert done.returncode == 0, done.stderr
+    kinds = {
+        "encoder": "frame_encoder",
+        "groups": "cross_attention",
+        "times": "temporal_attention",
+        "head": "action_head",
+        "value": "value_head",
+    }
+    brains: list[str] = []
+    for node, kind in kinds.items():
+        brains += ["--brain", f"{node}={kind}/together-{node}.safetensors"]
+    short = ("--ticks", 300, "--episodes", 1, "--json")
+    examined = minibrains("doctor", "sf2_policy", "--node", "head", *brains, *short)
+    assert "mismatched encodings" not in json.loads(examined.stdout)["causes"], examined.stdout
+
+
+def test_a_broken_brain_is_named(minibrains: Command, tmp_path: Path) -> None:
+    def break_it(weights: Weights) -> None:
+        weights["output.bias"][0] = np.nan
+
+    brain = _plant(tmp_path / "sick.safetensors", break_it)
+    done = minibrains(
+        "doctor", "duel_vector", "--node", "head", "--brain", f"head={brain}", "--ticks", 300
+    )
+    assert done.returncode == 2
+    assert "head gave NaN or infinity in" in done.stderr
 
 
 @pytest.mark.slow
