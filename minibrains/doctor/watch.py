@@ -252,7 +252,7 @@ def find_logits(graph: Graph, nodes: Sequence[str]) -> SocketRef:
     for name in nodes:
         if name not in graph.workflow.nodes:
             hint = suggest(name, graph.nodes) or f"Its nodes are {', '.join(graph.nodes)}"
-            raise MinibrainsError(f"--node: the workflow has no node {name!r}. {hint}")
+            raise MinibrainsError(f"the policy's nodes: the workflow has no node {name!r}. {hint}")
     found: dict[SocketRef, None] = {}
     for edge in graph.edges:
         if edge.source not in nodes or edge.target in nodes:
@@ -261,7 +261,7 @@ def find_logits(graph: Graph, nodes: Sequence[str]) -> SocketRef:
             found[SocketRef(edge.source, edge.output.name)] = None
     if len(found) != 1:
         raise MinibrainsError(
-            f"--node: {', '.join(nodes)} has {len(found)} outputs with logits that other nodes "
+            f"the policy's nodes: {', '.join(nodes)} has {len(found)} outputs with logits that other nodes "
             "read; expected one, as PolicyHead, VectorPolicy and ButtonHead have; name the "
             "nodes of one policy"
         )

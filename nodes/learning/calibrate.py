@@ -125,6 +125,11 @@ class Calibrate(Register, category="learning", collects_data=True, terminal="fin
         infos = self._data.episodes(game=self.game or None)
         self._training, self._validation = split(infos, self.validation, self.seed)
         path = self._path("button_head")
+        if not path.is_file():
+            raise MinibrainsError(
+                f"there is no brain {path}; expected that of a training with CloneButtons called "
+                f"{self.name}: run it first, or set name to that of another"
+            )
         header = read_header(path)
         self._parent = hash_file(path)
         _check_new(header, self._data, infos)
