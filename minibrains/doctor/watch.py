@@ -261,9 +261,9 @@ def find_logits(graph: Graph, nodes: Sequence[str]) -> SocketRef:
             found[SocketRef(edge.source, edge.output.name)] = None
     if len(found) != 1:
         raise MinibrainsError(
-            f"the policy's nodes: {', '.join(nodes)} has {len(found)} outputs with logits that other nodes "
-            "read; expected one, as PolicyHead, VectorPolicy and ButtonHead have; name the "
-            "nodes of one policy"
+            f"the policy's nodes: {', '.join(nodes)} has {len(found)} outputs with logits that "
+            "other nodes read; expected one, as PolicyHead, VectorPolicy and ButtonHead have; name "
+            "the nodes of one policy"
         )
     return next(iter(found))
 
