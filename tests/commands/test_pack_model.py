@@ -96,6 +96,14 @@ def test_a_model_is_packed_bit_for_bit(
     assert "exists; choose another name" in again.stderr
 
 
+def test_a_folder_is_no_brain_and_the_command_for_it_is_named(
+    minibrains: Command, tmp_path: Path
+) -> None:
+    refused = minibrains("check", "sf2", "--brain", f"strategist={tmp_path}")
+    assert refused.returncode == 2
+    assert "It is a folder: the command pack-model makes a brain of" in refused.stderr
+
+
 def test_an_adapter_is_packed_bit_for_bit(
     minibrains: Command, base: BrainRef, folder: Path, tmp_path: Path
 ) -> None:
