@@ -20,6 +20,7 @@ import numpy as np
 from minibrains import Brain, BrainError, MinibrainsError, setting
 from minibrains.brain_file import TensorInfo, read_header, short
 from minibrains.errors import text_of
+from minibrains.files import is_plain_name
 from minibrains.loading import MODELS_VARIABLE, BrainRef, model_budget
 from minibrains.packages import missing_package
 from minibrains.process.trial import try_out
@@ -151,9 +152,12 @@ def weight_files(folder: Path) -> list[Path]:
         return [whole] if whole.is_file() else sorted(folder.glob("*.safetensors"))
     try:
         names = sorted(set(json.loads(index.read_bytes())["weight_map"].values()))
+        is_index = all(is_plain_name(name) for name in names)  # never out of the folder
     except (ValueError, LookupError, TypeError, AttributeError):
-        raise BrainError(f"{index} is no index of weights; fetch it again") from None
-    missing = [name for name in names if not (folder / str(name)).is_file()]
+        is_index = False
+    if not is_index:
+        raise BrainError(f"{index} is no index of weights; fetch it again")
+    missing = [name for name in names if not (folder / name).is_file()]
     if missing:
         raise BrainError(
             f"{folder}: {missing[0]} is missing, one of {len(names)} files with weights that "

@@ -145,7 +145,7 @@ class VLMTraining(Imitation, abstract=True):
 
         if self.brain.ref is None:
             raise MinibrainsError("this model has no file to be loaded from; save it first")
-        limit_threads()
+        limit_threads(self.threads)
         self._host, self._ref = host, self.brain.ref
         self._folder = home() / "training" / self.name
         self._data_set = DataSet.named(self.data)

@@ -132,22 +132,23 @@ class PlayPage(Hook):
         return socket
 
     async def _send(self, socket: web.WebSocketResponse) -> None:
-        """Send each new picture, and what else has changed."""
+        """Send each new picture, and what else has changed, until the page is closed."""
         told = None
         number = 0
-        while True:
-            await asyncio.to_thread(self._wake.wait, _EVERY)
-            self._wake.clear()
-            description = self._describe()
-            if description != told:
-                told = description
-                await socket.send_json(told)
-            for node in list(self.controller.pictures):
-                picture, tick, when = self.controller.pictures.pop(node)
-                encoded = await asyncio.to_thread(self._encoder.encode, picture)
-                self._pictures.add(when, encoded)
-                number += 1
-                await socket.send_bytes(encoded.message({"seq": number, "tick": tick}))
+        with suppress(ConnectionError):
+            while True:
+                await asyncio.to_thread(self._wake.wait, _EVERY)
+                self._wake.clear()
+                description = self._describe()
+                if description != told:
+                    told = description
+                    await socket.send_json(told)
+                for node in list(self.controller.pictures):
+                    picture, tick, when = self.controller.pictures.pop(node)
+                    encoded = await asyncio.to_thread(self._encoder.encode, picture)
+                    self._pictures.add(when, encoded)
+                    number += 1
+                    await socket.send_bytes(encoded.message({"seq": number, "tick": tick}))
 
     def _describe(self) -> dict[str, Any]:
         """Return the message about the run."""

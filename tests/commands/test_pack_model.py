@@ -229,10 +229,10 @@ def test_only_the_weights_that_belong_to_a_model_are_read(
     (model_folder / "b.safetensors").unlink()
     said = _said(minibrains, model_folder, file)
     assert "b.safetensors is missing, one of 2 files with weights that model.safetensors" in said
-    index.write_text("[]")
-    assert "model.safetensors.index.json is no index of weights" in _said(
-        minibrains, model_folder, file
-    )
+    for text in ("[]", '{"weight_map": {"a": "../out.safetensors"}}', '{"weight_map": {"a": 1}}'):
+        index.write_text(text)
+        said = _said(minibrains, model_folder, file)
+        assert "model.safetensors.index.json is no index of weights" in said
 
 
 def _same_tensors_as(file: Path, weights: dict[str, torch.Tensor]) -> None:
