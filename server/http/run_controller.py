@@ -40,6 +40,8 @@ from server.http.worker_protocol import Watch
 
 Result = TypeVar("Result")
 
+_STOP_CHECK = 0.1
+"""Seconds between two looks, while the run is paused, whether it is to stop."""
 _WATCHED, _UNWATCHED = 0.008, 0.05
 """Seconds between two samples, while pictures or values are watched, and while they are not."""
 _STATS_EVERY, _VALUES_EVERY = 0.1, 0.05
@@ -235,8 +237,7 @@ class RunController(Hook):
                 break
             waited = self.waiting = True
             self._sample(engine)
-            self._go.wait()
-            self._go.clear()
+            self._await_news(engine)
             self._answer_calls()
             if engine.edits:
                 engine.apply_edits()
@@ -261,10 +262,16 @@ class RunController(Hook):
                 break
             self.waiting = True
             self._sample(engine)
-            self._go.wait()
-            self._go.clear()
+            self._await_news(engine)
         self.waiting = False
         engine.context.blocked_seconds += perf_counter() - began
+
+    def _await_news(self, engine: Engine) -> None:
+        """Wait for a command, or for the end of the run."""
+        # a signal handler, as that of Ctrl-C, only says that the run is to stop
+        while not self._go.wait(_STOP_CHECK) and not engine.stopping:
+            pass
+        self._go.clear()
 
     def on_edit(self, run: Run, edit: Edit) -> None:
         self.wake()

@@ -111,12 +111,24 @@ def test_a_person_plays_and_records_a_run_of_the_command_line(
 
 
 @pytest.mark.slow
-def test_the_game_waits_for_the_page_and_ctrl_c_ends_it(tmp_path: Path) -> None:
-    with played(tmp_path, "--episodes", "1") as (process, _):
+@pytest.mark.parametrize("opened", [False, True], ids=["no page", "a page that paused"])
+def test_the_game_waits_for_the_page_and_ctrl_c_ends_it(
+    opened: bool, browser: Browser, tmp_path: Path
+) -> None:
+    with played(tmp_path, "--episodes", "1") as (process, address):
+        assert process.stderr
+        while "plays Duel-Genesis" not in process.stderr.readline():
+            assert process.poll() is None
+        if opened:
+            page = browser.new_page()
+            page.goto(address)
+            expect(page.get_by_role("button", name="Pause (Escape)")).to_be_visible()
+            page.keyboard.press("Escape")
+            expect(page.get_by_role("button", name="Play (G)")).to_be_visible()
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=TIMEOUT)
         assert process.returncode == 130
-        assert json.loads(out)["ticks"] == 0
+        assert (json.loads(out)["ticks"] > 0) == opened
 
 
 def test_only_what_has_a_pad_can_be_played(minibrains: Command) -> None:
