@@ -85,7 +85,7 @@ def brain_finder(
         if path is None:
             looked = ", ".join(map(str, folders))
             hint = _suggest_brain(pin.file, folders) or ""
-            if Path(pin.file).is_dir():
+            if os.path.isdir(pin.file):
                 hint = "It is a folder: the command pack-model makes a brain of a model's folder"
             raise BrainError(f"there is no brain {pin.file!r} within {looked}. {hint}".rstrip(" "))
         return path

@@ -21,7 +21,10 @@ class Fickle(Node):
 
 
 class Thinker(Node, background="process"):
-    """Leave the number of its process in the folder, to be killed; then think a moment."""
+    """Leave the number of its process in the folder, to be killed; then think a moment.
+
+    Not before the first call: a process that dies while it opens ends the run.
+    """
 
     folder: str = widget(default="", doc="where")
     hangs: Literal["", "open", "tick", "report"] = widget(
@@ -29,10 +32,10 @@ class Thinker(Node, background="process"):
     )
 
     def open(self, host: Host) -> None:
-        (Path(self.folder) / f"thinker-{os.getpid()}").touch()
         self._come_to("open")
 
     def tick(self, number: Number) -> Number:
+        (Path(self.folder) / f"thinker-{os.getpid()}").touch()
         self._come_to("tick")
         return sum(range(20_000)) + number
 
