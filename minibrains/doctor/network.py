@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from minibrains.doctor.evidence import InputProbe, Kind, Part, log_probabilities
-from minibrains.errors import MinibrainsError
 
 if TYPE_CHECKING:
     import torch
@@ -21,8 +21,57 @@ BATCH: Final = 64
 NEGLIGIBLE: Final = 1e-8
 """Share of the largest gradient of a network below which a gradient counts as none."""
 
-Inputs = Mapping[str, np.ndarray]
-"""float32 [n, …] by "node/socket": what flows into the policy in n moments."""
+WINDOW: Final = 8
+"""Decisions of which a recurrent network is shown the inputs, the last one being the moment that it
+is asked about. What was before is in its state."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moments:
+    """What flows into a policy in n moments, and for a recurrent one in the decisions before."""
+
+    inputs: Mapping[str, np.ndarray]
+    """[n, …] by "node/socket"; for a recurrent network [n, WINDOW, …], oldest first."""
+    state: np.ndarray | None = None
+    """float32 [n, state_size]: the network's state before the window; None: it is not recurrent."""
+    starts: np.ndarray | None = None
+    """bool [n, WINDOW]: the decisions at which an episode starts."""
+
+    @classmethod
+    def joined(cls, moments: Sequence[Moments]) -> Moments:
+        """Return the moments of several, at least one, one after the other."""
+        inputs: dict[str, np.ndarray] = {}
+        for name in moments[0].inputs:
+            inputs[name] = np.concatenate([each.inputs[name] for each in moments])
+        states = [each.state for each in moments if each.state is not None]
+        starts = [each.starts for each in moments if each.starts is not None]
+        return cls(
+            inputs=inputs,
+            state=np.concatenate(states) if states else None,
+            starts=np.concatenate(starts) if starts else None,
+        )
+
+    def __len__(self) -> int:
+        return len(next(iter(self.inputs.values())))
+
+    @property
+    def latest(self) -> dict[str, np.ndarray]:
+        """The inputs of the moments alone: [n, …] by "node/socket"."""
+        if self.state is None:
+            return dict(self.inputs)
+        return {name: values[:, -1] for name, values in self.inputs.items()}
+
+    def select(self, rows: slice | np.ndarray) -> Moments:
+        """Return some of these moments."""
+        return Moments(
+            inputs={name: values[rows] for name, values in self.inputs.items()},
+            state=None if self.state is None else self.state[rows],
+            starts=None if self.starts is None else self.starts[rows],
+        )
+
+    def with_input(self, name: str, values: np.ndarray) -> Moments:
+        """Return the same moments with another input."""
+        return replace(self, inputs={**self.inputs, name: values})
 
 
 class Network:
@@ -34,48 +83,65 @@ class Network:
         Args:
             module: The network, which is not trained further here.
             logits: The output that is its answer, "node/socket".
-
-        Raises:
-            MinibrainsError: It is recurrent.
         """
-        if module.state_size:
-            raise MinibrainsError(
-                f"the policy {', '.join(module.nodes)} remembers, and the doctor asks about single "
-                "moments; expected nodes that are not recurrent"
-            )
         self._module = module.eval()
         self._logits = logits
 
-    def answer(self, inputs: Inputs) -> np.ndarray:
-        """Return the logits for inputs: float32 [n, outputs]."""
+    @property
+    def is_recurrent(self) -> bool:
+        """True if an answer depends on earlier decisions."""
+        return self._module.state_size > 0
+
+    def initial(self) -> np.ndarray:
+        """Return the state at the start of an episode: float32 [state_size]."""
+        state: np.ndarray = self._module.initial(1)[0].numpy()
+        return state
+
+    def advance(self, inputs: Mapping[str, np.ndarray], state: np.ndarray) -> np.ndarray:
+        """Return the state of a recurrent network after a decision: float32 [state_size].
+
+        Args:
+            inputs: Those of the decision, […] by "node/socket".
+            state: The state before it.
+        """
         import torch
 
-        count = _moments(inputs)
+        tensors = {name: torch.from_numpy(value[None]) for name, value in inputs.items()}
+        with torch.inference_mode():
+            _, after = self._module(tensors, torch.from_numpy(state[None]))
+        result: np.ndarray = after[0].numpy()
+        return result
+
+    def answer(self, moments: Moments) -> np.ndarray:
+        """Return the logits: float32 [n, outputs]."""
+        import torch
+
+        batch = BATCH // WINDOW if self.is_recurrent else BATCH
         answers: list[np.ndarray] = []
         with torch.inference_mode():
-            for start in range(0, count, BATCH):
-                rows = slice(start, start + BATCH)
-                answers.append(self._forward(inputs, rows).float().numpy())
+            for start in range(0, len(moments), batch):
+                some = moments.select(slice(start, start + batch))
+                answers.append(self._forward(some).float().numpy())
         return np.concatenate(answers)
 
-    def probe(self, kind: Kind, inputs: Inputs, rng: np.random.Generator) -> list[InputProbe]:
+    def probe(self, kind: Kind, moments: Moments, rng: np.random.Generator) -> list[InputProbe]:
         """Replace each of the inputs in turn, by that of another moment and by zeros.
 
         Args:
             kind: What the logits mean.
-            inputs: At least two moments.
+            moments: At least two moments.
             rng: Chooses the other moments.
 
         Returns:
-            A probe for each input.
+            A probe for each input. The one of a recurrent network is replaced in its whole window.
         """
-        before = log_probabilities(kind, self.answer(inputs))
-        others = _other_moments(_moments(inputs), rng)
+        before = log_probabilities(kind, self.answer(moments))
+        others = _other_moments(len(moments), rng)
         probes: list[InputProbe] = []
-        for name, values in inputs.items():
+        for name, values in moments.inputs.items():
             swapped = values[others]
-            shuffled = self.answer({**inputs, name: swapped})
-            blank = self.answer({**inputs, name: np.zeros_like(values)})
+            shuffled = self.answer(moments.with_input(name, swapped))
+            blank = self.answer(moments.with_input(name, np.zeros_like(values)))
             differs = (swapped != values).reshape(len(values), -1).any(axis=1)
             probes.append(
                 InputProbe(
@@ -87,12 +153,11 @@ class Network:
             )
         return probes
 
-    def answer_shuffled(self, inputs: Inputs, rng: np.random.Generator) -> np.ndarray:
-        """Return the logits for the inputs of other moments: float32 [n, outputs]."""
-        others = _other_moments(_moments(inputs), rng)
-        return self.answer({name: values[others] for name, values in inputs.items()})
+    def answer_shuffled(self, moments: Moments, rng: np.random.Generator) -> np.ndarray:
+        """Return the logits for other moments: float32 [n, outputs]."""
+        return self.answer(moments.select(_other_moments(len(moments), rng)))
 
-    def parts(self, inputs: Inputs) -> list[Part]:
+    def parts(self, moments: Moments) -> list[Part]:
         """Follow the gradient of the logits back through each part of the network.
 
         The gradient is that of a random combination of the logits, because the one of a loss
@@ -100,16 +165,16 @@ class Network:
         structure, such as a second head, and embeddings are left out.
 
         Args:
-            inputs: Some dozens of moments; each is followed back on its own.
+            moments: Some dozens of them; each is followed back on its own.
         """
         import torch
 
         largest = self._units()
         used: set[str] = set()
         generator = torch.Generator().manual_seed(0)
-        for row in range(_moments(inputs)):
+        for row in range(len(moments)):
             self._module.zero_grad(set_to_none=True)
-            logits = self._forward(inputs, slice(row, row + 1))
+            logits = self._forward(moments.select(slice(row, row + 1)))
             weights = torch.randn(logits.shape, generator=generator)
             (logits * weights).sum().backward()  # type: ignore[no-untyped-call]
             for name, module in self._named_parts():
@@ -129,15 +194,23 @@ class Network:
                 parts.append(Part(name=name, units=len(slopes), dead=dead))
         return parts
 
-    def _forward(self, inputs: Inputs, rows: slice) -> torch.Tensor:
+    def _forward(self, moments: Moments) -> torch.Tensor:
         import torch
 
-        tensors = {name: torch.from_numpy(values[rows]) for name, values in inputs.items()}
-        given = self._module(tensors)
-        if isinstance(given, torch.Tensor):
-            return given
-        logits: torch.Tensor = given[self._logits]
-        return logits
+        tensors = {name: torch.from_numpy(values) for name, values in moments.inputs.items()}
+        if moments.state is None or moments.starts is None:
+            return self._logits_of(self._module(tensors))
+        steps = {name: values.flatten(0, 1) for name, values in tensors.items()}
+        starts = torch.from_numpy(moments.starts).flatten()
+        found, _ = self._module(steps, torch.from_numpy(moments.state), starts)
+        logits = self._logits_of(found)
+        return logits.reshape(len(moments), -1, logits.shape[1])[:, -1]
+
+    def _logits_of(self, found: torch.Tensor | Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """Return the logits of what the module gives out."""
+        if isinstance(found, Mapping):
+            return found[self._logits]
+        return found
 
     def _named_parts(self) -> list[tuple[str, nn.Module]]:
         """Return the modules that have parameters of their own, by node and name."""
@@ -160,10 +233,6 @@ class Network:
             rows = [_unit_count(own) for own in module.parameters(recurse=False)]
             units[name] = torch.zeros(max(rows))
         return units
-
-
-def _moments(inputs: Inputs) -> int:
-    return len(next(iter(inputs.values())))
 
 
 def _other_moments(count: int, rng: np.random.Generator) -> np.ndarray:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import heapq
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from minibrains.doctor.evidence import Buttons, Kind, press_probabilities
+from minibrains.doctor.network import WINDOW, Moments, Network
 from minibrains.engine.steps import UNSET
 from minibrains.errors import MinibrainsError, suggest
 from minibrains.graph.check import Edge, Graph
@@ -71,6 +72,7 @@ class Watch(Hook):
     def __init__(
         self,
         region: Region,
+        network: Network,
         logits: SocketRef,
         buttons: Buttons,
         variable: str | None,
@@ -84,6 +86,7 @@ class Watch(Hook):
 
         Args:
             region: The nodes of the policy.
+            network: Their network.
             logits: Their output that is the policy's answer.
             buttons: The buttons that its outputs press.
             variable: A variable of the game whose values are counted on each tick; None: none.
@@ -92,7 +95,7 @@ class Watch(Hook):
             sampler: The node that chooses by them; None: there is none, and the best is meant.
             corrected: Returns logits as the sampler turns them into probabilities.
         """
-        self._region, self._link, self._variable = region, logits, variable
+        self._network, self._link, self._variable = network, logits, variable
         self._buttons, self._kind = buttons, kind
         self._sampler, self._corrected = sampler, corrected
         self._rng = np.random.default_rng(seed)
@@ -109,13 +112,16 @@ class Watch(Hook):
         self.games: dict[str, list[bool]] = defaultdict(list)
         """The victories by the name of the state that each episode began from."""
         self._names = {f"{link.node}/{link.socket}": link for link in region.inputs}
-        self._inputs: dict[str, list[np.ndarray]] = defaultdict(list)
+        self._kept: list[Moments] = []
+        """A random selection of decisions, one each."""
+        self._window: deque[tuple[np.ndarray, dict[str, np.ndarray]]] = deque(maxlen=WINDOW)
+        """The last decisions of the episode of a recurrent policy: state before, and inputs."""
         self._visits = -1
 
     @property
-    def inputs(self) -> dict[str, np.ndarray]:
-        """The inputs of a random selection of decisions: [n, …] by "node/socket"."""
-        return {name: np.stack(values) for name, values in self._inputs.items() if values}
+    def selection(self) -> Moments:
+        """The inputs of a random selection of decisions, at least one."""
+        return Moments.joined(self._kept)
 
     def prepare(self, workflow: Workflow, registry: Registry) -> Workflow:
         """Add nodes that read the logits and the sampler's choice, so that both are kept."""
@@ -146,6 +152,9 @@ class Watch(Hook):
 
     def before_episode(self, run: Run, index: int) -> None:
         self._episode, self._tick = index, 0
+        self._window.clear()
+        if self._network.is_recurrent:
+            self._state = self._network.initial()
         self._visits = self._ran(run)
 
     def between_ticks(self, run: Run) -> Budget:
@@ -201,21 +210,43 @@ class Watch(Hook):
 
     def _keep_inputs(self, run: Run) -> None:
         """Keep the inputs of a random selection of all decisions so far (reservoir sampling)."""
+        inputs: dict[str, np.ndarray] = {}
+        for name, link in self._names.items():
+            inputs[name] = np.array(_delivered(run, link))
+        size = sum(value.nbytes for value in inputs.values())
+        if self._network.is_recurrent:
+            size *= WINDOW
+            self._window.append((self._state, inputs))
+            self._state = self._network.advance(inputs, self._state)
+
         number = len(self.logits) - 1
-        values = {name: _delivered(run, link) for name, link in self._names.items()}
-        size = sum(np.asarray(value).nbytes for value in values.values())
         room = max(FEWEST_MOMENTS, min(MOMENTS, LARGEST // max(size, 1)))
         place = number
         if number >= room:
             place = int(self._rng.integers(number + 1))
         if place >= room:
             return
-        for name, value in values.items():
-            kept = self._inputs[name]
-            if place == len(kept):
-                kept.append(np.array(value))
-            else:
-                kept[place] = np.array(value)
+        moment = self._moment(inputs)
+        if place == len(self._kept):
+            self._kept.append(moment)
+        else:
+            self._kept[place] = moment
+
+    def _moment(self, inputs: Mapping[str, np.ndarray]) -> Moments:
+        """Return the present decision, of a recurrent policy with those before it."""
+        if not self._network.is_recurrent:
+            return Moments(inputs={name: value[None] for name, value in inputs.items()})
+        before = WINDOW - len(self._window)
+        windows: dict[str, np.ndarray] = {}
+        for name, value in inputs.items():
+            window = np.zeros((1, WINDOW, *value.shape), value.dtype)
+            window[0, before:] = [earlier[name] for _, earlier in self._window]
+            windows[name] = window
+        starts = np.zeros((1, WINDOW), bool)
+        if before:
+            starts[0, before] = True
+        state, _ = self._window[0]
+        return Moments(inputs=windows, state=state[None], starts=starts)
 
     def _keep_frame(self, run: Run) -> None:
         """Keep the screen if this decision is one of those that are most likely to press."""

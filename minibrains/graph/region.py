@@ -82,10 +82,12 @@ class _RegionFinder:
             raise MinibrainsError("train names no node; expected the ids of those to train")
         for name in wanted:
             if name in muted:
-                raise MinibrainsError(f"train: {name} is muted or bypassed; expected running nodes")
+                raise MinibrainsError(
+                    f"region: {name} is muted or bypassed; expected running nodes"
+                )
             if name not in nodes:
                 hint = suggest(name, nodes) or f"Its nodes are {', '.join(nodes)}"
-                raise MinibrainsError(f"train: the workflow has no node {name!r}. {hint}")
+                raise MinibrainsError(f"region: the workflow has no node {name!r}. {hint}")
         self.train = tuple(name for name in nodes if name in wanted)
 
     def region(self, reward: str | None) -> Region:
@@ -108,9 +110,9 @@ class _RegionFinder:
                 outputs[link] = None
         shown = ", ".join(self.train)
         if not inputs:
-            raise MinibrainsError(f"train: nothing flows into {shown}, so there is no observation")
+            raise MinibrainsError(f"region: nothing flows into {shown}, so there is no observation")
         if not outputs:
-            raise MinibrainsError(f"train: nothing reads from {shown}, so there is no action")
+            raise MinibrainsError(f"region: nothing reads from {shown}, so there is no action")
         return Region(self.train, tuple(inputs), tuple(outputs), self._find_reward(reward))
 
     # -- what a region must be ---------------------------------------------------------------------
@@ -119,7 +121,7 @@ class _RegionFinder:
         node = self.nodes[name]
         if node.is_register:
             raise MinibrainsError(
-                f"train: {name} ({node.entry.type}) passes a value from one tick to the next; "
+                f"region: {name} ({node.entry.type}) passes a value from one tick to the next; "
                 "expected nodes that answer within the tick"
             )
         if node.continues:
@@ -131,8 +133,8 @@ class _RegionFinder:
         for socket in node.cls.schema.inputs.values():
             if socket.required and not socket.many and socket.name not in linked:
                 raise MinibrainsError(
-                    f"train: nothing is delivered to {name}.{socket.name}, because the node before "
-                    "it is muted; expected inputs that are delivered"
+                    f"region: nothing is delivered to {name}.{socket.name}, because the node "
+                    "before it is muted; expected inputs that are delivered"
                 )
 
     def _check_input(self, edge: Edge) -> None:
@@ -140,7 +142,7 @@ class _RegionFinder:
         if socket.required and not socket.many and socket.reading == "last":
             return
         raise MinibrainsError(
-            f"train: {edge.target}.{socket.name} reads {edge.source}.{edge.output.name} as one of "
+            f"region: {edge.target}.{socket.name} reads {edge.source}.{edge.output.name} as one of "
             "several links, an event, or a value that may be missing; expected inputs that are "
             "always there once they were delivered"
         )
@@ -169,7 +171,7 @@ class _RegionFinder:
                 for reader in readers[name]:
                     if reader in self.train:
                         raise MinibrainsError(
-                            f"train: the region is not convex, because {start} leads out of it to "
+                            f"region: it is not convex, because {start} leads out of it to "
                             f"{name}, which leads back to {reader}; add {name}, or leave one out"
                         )
                     outside.append(reader)
@@ -183,7 +185,7 @@ class _RegionFinder:
         for edge in self.edges:
             if edge.target in self.train and edge.source in fed and not self._is_game(edge.source):
                 raise MinibrainsError(
-                    f"train: {fed[edge.source]} leads to {edge.target} over the register "
+                    f"region: {fed[edge.source]} leads to {edge.target} over the register "
                     f"{edge.source}, a state that nothing outside of the graph could keep; leave "
                     f"{fed[edge.source]} or {edge.target} out"
                 )
@@ -202,14 +204,14 @@ class _RegionFinder:
         outer = [name for name in self.train if name in fed]
         if len(outer) > 1 and self._clock(outer[0]) == _EVERY_TICK:
             raise MinibrainsError(
-                f"train: {outer[0]} and {outer[1]} are each due whenever something is delivered to "
-                'it; give them the same clock, "every" or "when"'
+                f"region: {outer[0]} and {outer[1]} are each due whenever something is delivered "
+                'to it; give them the same clock, "every" or "when"'
             )
         for name in self.train:
             follows = name not in fed and self._clock(name) == _EVERY_TICK
             if outer and not follows and self._clock(name) != self._clock(outer[0]):
                 raise MinibrainsError(
-                    f"train: {outer[0]} and {name} have different clocks; expected nodes that are "
+                    f"region: {outer[0]} and {name} have different clocks; expected nodes that are "
                     "due on the same ticks"
                 )
 

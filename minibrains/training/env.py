@@ -12,7 +12,7 @@ from gymnasium import spaces
 
 from minibrains.engine.stepper import Stepper
 from minibrains.errors import MinibrainsError
-from minibrains.graph.check import resolve_sizes
+from minibrains.graph.check import Graph, resolve_sizes
 from minibrains.graph.socket_ref import SocketRef
 from minibrains.graph.workflow import Workflow
 from minibrains.run.episode import episode_row
@@ -25,6 +25,27 @@ _SEEDS = 2**31
 """The number of different seeds that are drawn if none is given."""
 _EMPTY_EPISODES = 10
 """Number of episodes without a decision that may follow each other."""
+
+
+def find_teacher(graph: Graph, teacher: str) -> SocketRef:
+    """Return the output with a teacher's action.
+
+    Args:
+        graph: A graph with the region that is to be taught.
+        teacher: The output, "node.socket".
+
+    Raises:
+        MinibrainsError: Its values are not kept, or come from what it is to teach.
+    """
+    node, _, socket = teacher.partition(".")
+    read = {SocketRef(edge.source, edge.output.name) for edge in graph.edges}
+    assert graph.region is not None
+    if SocketRef(node, socket) not in read or node in graph.region.nodes:
+        raise MinibrainsError(
+            f"the teacher {teacher!r} is no output that something reads, outside of "
+            f"{', '.join(graph.region.nodes)}; expected NODE.SOCKET, linked to an Agreement say"
+        )
+    return SocketRef(node, socket)
 
 
 class WorkflowEnv(gymnasium.Env[Any, Any]):
@@ -129,7 +150,7 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
         try:
             self._ports()
             if teacher is not None:
-                self._teacher = self._find_teacher(teacher)
+                self._teacher = find_teacher(self._run.engine.plan.graph, teacher)
         except BaseException:
             self.close()
             raise
@@ -165,21 +186,6 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
         self._acted = {link: port(link, is_action=True) for link in region.outputs}
         self.observation_space = _joined(self._observed)
         self.action_space = _joined(self._acted)
-
-    def _find_teacher(self, teacher: str) -> SocketRef:
-        """Return the teacher's output. Raises MinibrainsError if its values are not kept, or come
-        from what it is to teach.
-        """
-        node, _, socket = teacher.partition(".")
-        graph = self._run.engine.plan.graph
-        read = {SocketRef(edge.source, edge.output.name) for edge in graph.edges}
-        assert graph.region is not None
-        if SocketRef(node, socket) not in read or node in graph.region.nodes:
-            raise MinibrainsError(
-                f"the teacher {teacher!r} is no output that something reads, outside of "
-                f"{', '.join(graph.region.nodes)}; expected NODE.SOCKET, linked to an Agreement say"
-            )
-        return SocketRef(node, socket)
 
     def teacher_action(self) -> Any:
         """Return what the teacher would do at the present decision; None: there is no teacher."""

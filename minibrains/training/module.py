@@ -6,7 +6,7 @@ import copy
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -44,7 +44,9 @@ class RegionModule(nn.Module):
         """
         super().__init__()
         assert graph.region is not None
-        self._graph, self._region = graph, graph.region
+        self.graph: Final = graph
+        """The graph of the workflow, with the region."""
+        self._region = graph.region
         self._nodes = dict(nodes)
         self._networks = nn.ModuleDict()
         self._sources: dict[str, list[SocketRef | None]] = {}
@@ -97,10 +99,10 @@ class RegionModule(nn.Module):
 
         Raises MinibrainsError if a size is known only when the game runs.
         """
-        unifier = resolve_sizes(self._graph, {})
+        unifier = resolve_sizes(self.graph, {})
         examples: dict[str, torch.Tensor] = {}
         for link in self._region.inputs:
-            schema = self._graph.nodes[link.node].cls.schema
+            schema = self.graph.nodes[link.node].cls.schema
             name = f"{link.node}/{link.socket}"
             port = Port(name, unifier.resolve(link.node, schema.outputs[link.socket].kind), False)
             zeros = np.zeros(port.space.shape or (), port.space.dtype)

@@ -89,6 +89,7 @@ class Examination:
         """The workflow, the nodes and their brains, for the title of a report."""
         self.watch = Watch(
             graph.region,
+            self._network,
             logits,
             self._buttons,
             variable,
@@ -142,13 +143,12 @@ class Examination:
         chosen = best(kind, logits, thresholds)
         if watch.choices:
             chosen = np.stack(watch.choices)
-        inputs = watch.inputs
+        moments = watch.selection
         figures: dict[str, ChannelFigures] = {}
-        for name, values in inputs.items():
+        for name, values in moments.latest.items():
             if values.ndim > 1:
                 figures[name] = ChannelFigures.of(values)
-        probes = self._network.probe(kind, inputs, self._rng) if len(logits) > 1 else []
-        some = {name: values[:BATCH] for name, values in inputs.items()}
+        probes = self._network.probe(kind, moments, self._rng) if len(logits) > 1 else []
         games: dict[str, tuple[int, int]] = {}
         for opponent, won in watch.games.items():
             games[opponent] = (sum(won), len(won))
@@ -162,7 +162,7 @@ class Examination:
             data=self._data,
             inputs=figures,
             probes=tuple(probes),
-            parts=tuple(self._network.parts(some)),
+            parts=tuple(self._network.parts(moments.select(slice(BATCH)))),
             differences=self._differences(),
             games=games,
         )

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from minibrains.doctor.evidence import ChannelFigures, Demonstrations
-from minibrains.doctor.network import Network
+from minibrains.doctor.network import Moments, Network
 from minibrains.errors import MinibrainsError
 from minibrains.graph.check import CheckedNode, Graph
 from minibrains.graph.encoding import Encoding, TrainedEncoding, find_encoding
@@ -125,7 +125,7 @@ def read_demonstrations(
             "actionable to be linked where the data was collected"
         )
     preprocessing = _find_preprocessing(graph)
-    if preprocessing is None:
+    if preprocessing is None or network.is_recurrent:
         return Demonstrations(labels=labels)
     return _shown(data, infos, labels, choices, preprocessing, graph, network, corrected, rng)
 
@@ -164,12 +164,12 @@ def _shown(
     (link,) = graph.region.inputs
     frames = joined.frames(rows).astype(np.float32) / np.float32(255)
     name = f"{link.node}/{link.socket}"
-    inputs = {name: frames}
+    moments = Moments(inputs={name: frames})
     return Demonstrations(
         labels=labels,
         asked=choices[joined.labels[rows]],
-        logits=corrected(network.answer(inputs)),
-        shuffled=corrected(network.answer_shuffled(inputs, rng)),
+        logits=corrected(network.answer(moments)),
+        shuffled=corrected(network.answer_shuffled(moments, rng)),
         inputs={name: ChannelFigures.of(frames)},
     )
 

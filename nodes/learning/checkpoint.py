@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -48,6 +48,21 @@ def check_training_name(name: str) -> None:
         raise MinibrainsError(
             f"{name[:100]!r} cannot be the name of a training; "
             "expected the name of a folder, without / and not beginning with a dot"
+        )
+
+
+def check_frozen(freeze: Sequence[str], train: Sequence[str]) -> None:
+    """Raise MinibrainsError unless nodes that keep their weights are some, not all, of those that
+    are trained.
+    """
+    unknown = [node for node in freeze if node not in train]
+    if unknown:
+        raise MinibrainsError(
+            f"freeze has {unknown[0]!r}; expected some of train: {', '.join(train)}"
+        )
+    if set(freeze) >= set(train):
+        raise MinibrainsError(
+            f"freeze has all of {', '.join(train)}; expected at least one node that learns"
         )
 
 

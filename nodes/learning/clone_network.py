@@ -146,15 +146,16 @@ class CloneNetwork(
 
     def check(self) -> None:
         checkpoint.check_training_name(self.name)
-        if unknown := [node for node in self.freeze if node not in self.train]:
-            raise MinibrainsError(
-                f"freeze has {unknown[0]!r}; expected some of train: {', '.join(self.train)}"
-            )
+        checkpoint.check_frozen(self.freeze, self.train)
 
     def open(self, host: Host) -> None:
+        from minibrains.training.env import find_teacher
+
         self._host = host
         self._folder = home() / "training" / self.name
         self._training: _Training | None = None
+        # what is wrong with these is refused before the first tick
+        find_teacher(self._make_network().graph, self.teacher)
 
     def reset(self, episode: Episode) -> None:
         self._close_training()
@@ -205,23 +206,18 @@ class CloneNetwork(
     def _open_training(self, packed: bytes | None = None) -> _Training:
         """Open the game, and go on from `packed`, or the last checkpoint, if there is one."""
         from minibrains.training.env import WorkflowEnv
-        from minibrains.training.module import region
 
         limit_threads()
-        brains, packs = dict(self.brains), self._host.packs
         game = WorkflowEnv(
             self.workflow,
             self.train,
             teacher=self.teacher,
             widgets=to_json(self.widgets),
-            brains=brains,
-            packs=packs,
+            brains=dict(self.brains),
+            packs=self._host.packs,
         )
         try:
-            network = region(self.workflow, self.train, brains=brains, packs=packs)
-            for node in self.freeze:
-                network.network(node).requires_grad_(False)
-            training = self._training = _Training(self, game, network)
+            training = self._training = _Training(self, game, self._make_network())
         except BaseException:
             game.close()
             raise
@@ -233,6 +229,17 @@ class CloneNetwork(
             checkpoint.resume(path, lambda data: training.unpack(data, self._about))
             self._host.say(f"the training {self.name} goes on after {training.decisions} decisions")
         return training
+
+    def _make_network(self) -> RegionModule:
+        """Return the network to begin with."""
+        from minibrains.training.module import region
+
+        network = region(
+            self.workflow, self.train, brains=dict(self.brains), packs=self._host.packs
+        )
+        for node in self.freeze:
+            network.network(node).requires_grad_(False)
+        return network
 
     def _close_training(self) -> None:
         if self._training is not None:
@@ -290,10 +297,6 @@ class _Training:
             )
         self._settings, self.game, self.network = settings, game, network
         learned = [weights for weights in network.parameters() if weights.requires_grad]
-        if not learned:
-            raise MinibrainsError(
-                f"freeze has all of {', '.join(settings.train)}; expected at least one that learns"
-            )
         self._optimizer = torch.optim.AdamW(
             learned, lr=settings.learning_rate, weight_decay=settings.weight_decay
         )

@@ -26,7 +26,13 @@ from minibrains.errors import WorkflowError
 from minibrains.files import home, write_atomic
 from minibrains.torch_node import limit_threads
 from minibrains.values import to_json
-from nodes.learning.checkpoint import check_training_name, renamed, resume, settings_of
+from nodes.learning.checkpoint import (
+    check_frozen,
+    check_training_name,
+    renamed,
+    resume,
+    settings_of,
+)
 from nodes.learning.curves import sketch_rewards
 from nodes.learning.ppo_checkpoint import pack, size_of, unpack
 from nodes.learning.ppo_evaluation import Evaluations
@@ -282,14 +288,7 @@ class TrainPPO(
                 f"critic_first is {self.critic_first}, and the critic {self.critic} learns with "
                 "the policy; set critic_first to 0"
             )
-        if unknown := [node for node in self.freeze if node not in self.train]:
-            raise MinibrainsError(
-                f"freeze has {unknown[0]!r}; expected some of train: {', '.join(self.train)}"
-            )
-        if set(self.freeze) >= set(self.train):
-            raise MinibrainsError(
-                f"freeze has all of {', '.join(self.train)}; expected at least one node that learns"
-            )
+        check_frozen(self.freeze, self.train)
         preset = self._ppo_settings()
         if preset.batch_size < 2 or preset.n_steps * self.n_envs < 2:
             raise MinibrainsError(
@@ -309,6 +308,9 @@ class TrainPPO(
         self._fitted = FittedSize(Size(min(self._preset.batch_size, decisions), self.n_envs), host)
         self._boundary: bytes | None = None
         """The training at the end of the last update, if it is not in a checkpoint."""
+        network = self._make_network()  # what is wrong with it is refused before the first tick
+        if self.critic:
+            network.reading(self.critic)
 
     def _ppo_settings(self) -> Preset:
         """Return the settings of PPO: its own, and for the others those of the preset."""

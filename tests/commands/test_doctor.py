@@ -15,9 +15,11 @@ import torch
 from torch.nn import functional
 
 from minibrains.doctor.evidence import Buttons
+from minibrains.doctor.network import Network
 from minibrains.doctor.watch import Watch, find_logits
 from minibrains.run.run import Run
 from minibrains.run.spec import RunSpec
+from minibrains.training.module import region
 from nodes.actions.sink import ActionTable
 from nodes.doctor import examination
 from nodes.fighting.features import FightVectorBrain
@@ -203,11 +205,13 @@ def _behaviour() -> tuple[torch.Tensor, torch.Tensor]:
     registry, _ = spec.load_node_types()
     graph = spec.check(spec.load_workflow(), registry).with_region(["head"], None)
     assert graph.region is not None
-    watch = Watch(graph.region, find_logits(graph, ["head"]), Buttons.alone(TABLE.names), None, 0)
+    network = Network(region("duel_vector", ["head"], brains=spec.brains), "head/logits")
+    buttons = Buttons.alone(TABLE.names)
+    watch = Watch(graph.region, network, find_logits(graph, ["head"]), buttons, None, 0)
     with Run(spec, [watch], registry=registry) as run:
         for _ in run:
             pass
-    (vectors,) = watch.inputs.values()
+    (vectors,) = watch.selection.latest.values()
     shown = torch.from_numpy(vectors)
     teacher: Any = VectorPolicy(brain=VectorPolicyBrain.load(brain))
     teacher.module = teacher.make_module()

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from minibrains import MinibrainsError, Run, RunSpec, WorkflowEnv
+from minibrains.errors import is_refusal
 from nodes.policies.memory import VectorMemory, VectorMemoryBrain
 from nodes.policies.vector import VectorPolicy
 from tests.support.paths import DATA
@@ -126,14 +127,28 @@ def test_other_settings_are_another_training(home: Path) -> None:
         ({"teacher": "game.wrong"}, "'game.wrong' is no output that something reads, outside of"),
         ({"teacher": "head.logits"}, "'head.logits' is no output that something reads, outside of"),
         ({"freeze": ["hed"]}, "freeze has 'hed'; expected some of train: memory, head"),
-        ({"freeze": TRAIN}, "freeze has all of memory, head; expected at least one that learns"),
-        ({"train": ["memory"]}, "memory give out Box"),
+        (
+            {"freeze": TRAIN},
+            "freeze has all of memory, head; expected at least one node that learns",
+        ),
+        ({"train": ["hed"]}, "the workflow has no node 'hed'"),
+        ({"train": ["game"]}, "game .* passes a value from one tick to the next"),
+        ({"workflow": "nowhere"}, "there is no such workflow file"),
+        ({"brains": {"head": "nowhere"}}, "there is no brain 'nowhere'"),
         ({"name": "../cue"}, "cannot be the name of a training"),
     ],
 )
-def test_what_cannot_be_trained_is_refused(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(MinibrainsError, match=message):
+def test_what_cannot_be_trained_is_refused_before_the_first_tick(
+    settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(MinibrainsError, match=message) as error:
         train(**settings)
+    assert is_refusal(error.value)
+
+
+def test_nodes_that_do_not_choose_an_action_are_refused() -> None:
+    with pytest.raises(MinibrainsError, match="memory give out Box"):
+        train(train=["memory"])
     assert not gc.get_freeze_count(), "the game is still open"
 
 

@@ -10,11 +10,13 @@ import pytest
 import torch
 
 from minibrains import Brain, Run, RunSpec
+from minibrains.doctor.network import Network
 from minibrains.errors import BrainError
 from minibrains.files import bundled_dir
 from minibrains.hooks import Budget, Hook
 from minibrains.testing import opened, play
 from minibrains.training.module import region
+from nodes.doctor.examination import Examination
 from nodes.policies.attention import (
     CrossAttention,
     CrossAttentionBrain,
@@ -273,6 +275,20 @@ def test_it_plays_as_its_region_computes() -> None:
     played = np.stack([decision["head.logits"] for decision in decisions])
     assert np.abs(logits.numpy() - played).max() < 1e-5
     assert np.ptp(played, axis=0).max() > 1e-4, "what it sees matters"
+
+
+def test_the_doctor_asks_about_decisions_with_what_was_remembered() -> None:
+    spec = RunSpec("sf2_policy", ticks=50, episodes=2)
+    registry, _ = spec.load_node_types()
+    watch = Examination(spec, PARTS, registry).watch
+    with Run(spec, [watch], registry=registry) as run:
+        for _ in run:
+            pass
+
+    network = Network(region("sf2_policy", PARTS), "head/logits")
+    asked = network.answer(watch.selection)
+    assert asked.shape == (26, 57), "each episode has more decisions than a window"
+    assert np.abs(asked - np.stack(watch.logits)).max() < 1e-5
 
 
 # -- the history -----------------------------------------------------------------------------------

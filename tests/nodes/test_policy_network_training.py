@@ -185,6 +185,7 @@ def test_parts_that_keep_their_weights_are_not_saved(home: Path) -> None:
         ({"critic_first": 3}, "the critic value.number learns with the policy; set critic_first"),
         ({"freeze": ["hed"]}, "freeze has 'hed'; expected some of train: encoder, history"),
         ({"freeze": PARTS}, "expected at least one node that learns"),
+        ({"critic": "value.vector"}, "is no output of encoder, history"),
     ],
 )
 def test_what_cannot_be_trained_is_refused(

@@ -18,6 +18,7 @@ from stable_baselines3.common.monitor import load_results
 
 from minibrains import Episode, MinibrainsError, Run, RunSpec
 from minibrains.brain_file import read_header
+from minibrains.errors import is_refusal
 from minibrains.testing import ScratchHost, opened
 from nodes.learning.ppo import TrainPPO
 from nodes.policies.vector import VectorPolicy, VectorPolicyBrain
@@ -549,8 +550,9 @@ def test_nodes_without_a_network_are_refused(walk: str, tmp_path: Path) -> None:
 
 
 def test_a_workflow_with_a_fault_is_refused_with_it(walk: str, tmp_path: Path) -> None:
-    with pytest.raises(MinibrainsError, match="the workflow has no node 'haed'"):
+    with pytest.raises(MinibrainsError, match="the workflow has no node 'haed'") as error:
         train(make(walk, train=("haed",)), tmp_path, updates=1)
+    assert is_refusal(error.value), "nothing was played"
 
 
 def test_states_that_are_held_back_are_refused(walk: str, tmp_path: Path) -> None:

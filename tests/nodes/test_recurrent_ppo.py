@@ -4,6 +4,7 @@ a script of docs/reinforcement.md learns what others cannot.
 
 from __future__ import annotations
 
+import json
 import runpy
 import sys
 from pathlib import Path
@@ -13,13 +14,13 @@ import numpy as np
 import pytest
 
 from minibrains import MinibrainsError, Run, RunSpec, TorchNode
-from minibrains.doctor.network import Network
 from minibrains.hooks import Budget, Hook
 from minibrains.training.games import Games
 from minibrains.training.module import region
 from minibrains.training.recurrent import RecurrentRegionPolicy
 from nodes.policies.memory import VectorMemory, VectorMemoryBrain
 from nodes.policies.vector import VectorPolicy
+from tests.support.command import Command
 from tests.support.page_scripts import read_scripts
 
 TRAIN = ["memory", "head"]
@@ -182,7 +183,21 @@ def test_a_missing_package_is_named_with_the_command(
         train(pack, name="missing")
 
 
-def test_the_doctor_refuses_it() -> None:
-    network = region("recall.json", TRAIN, packs=["remember.py"])
-    with pytest.raises(MinibrainsError, match=r"the policy memory, head remembers"):
-        Network(network, "head/logits")
+def _deaf(brain: VectorMemoryBrain) -> VectorMemoryBrain:
+    """Return a memory into which nothing flows."""
+    tensors = {name: np.array(array) for name, array in brain.tensors.items()}
+    tensors["weight_ih_l0"][:] = 0
+    return VectorMemoryBrain(tensors, **brain.config)
+
+
+def test_the_doctor_looks_for_what_it_remembers(minibrains: Command, pack: str) -> None:
+    _deaf(VectorMemoryBrain.load(RESTLESS["memory"])).save(
+        Path("deaf.safetensors"), title="Deaf", made_by="a test"
+    )
+    for memory, sick in ((RESTLESS["memory"], False), ("deaf.safetensors", True)):
+        done = minibrains(
+            "doctor", "recall.json", "--pack", pack, "--node", "memory", "--node", "head",
+            "--brain", f"memory={memory}", "--brain", f"head={RESTLESS['head']}", "--json",
+        )  # fmt: skip
+        causes = json.loads(done.stdout)["causes"]
+        assert ("ignores its input" in causes) == sick, done.stdout

@@ -16,6 +16,10 @@ from tests.support.timeouts import TIMEOUT
 Point = tuple[float, float]
 THEMES: Final = ("dark", "light")
 _PARTS = "const { editor, session } = globalThis.minibrains ?? {};"
+_END_TRANSITIONS = """() => {
+  const transitions = document.getAnimations().filter((each) => each instanceof CSSTransition);
+  for (const each of transitions) each.finish();
+}"""
 
 
 class EditorPage:
@@ -92,7 +96,7 @@ class EditorPage:
         for theme in THEMES:
             self.page.emulate_media(color_scheme=theme)
             self.until(f"document.documentElement.dataset.theme === '{theme}'")
-            self.until("!document.getAnimations().some((each) => each instanceof CSSTransition)")
+            self.page.evaluate(_END_TRANSITIONS)
             yield theme
 
     def ask(self, expression: str) -> Any:

@@ -137,6 +137,7 @@ def test_masks_are_shown_as_a_picture(page: EditorPage) -> None:
     page.run()
     expect(page.page.locator("#values .value-picture small")).to_contain_text("320 × 224")
     colours = Counter(map(tuple, page.ask(PIXELS)))
+    colours.pop((255, 0, 255), None)  # where one stands before the other
     assert colours.keys() == {(0, 0, 0), (0, 0, 255), (255, 0, 0)}
     assert colours[0, 0, 255] > 300, "the own fighter is blue"
     assert colours[255, 0, 0] > 300, "the other one is red"
