@@ -685,9 +685,9 @@ def test_looks_at_states_of_another_rom_are_not_counted(
 
 
 def test_only_looks_at_held_back_states_are_recorded(
-    with_baselines: Path, ledger: Path, evaluate: Evaluate
+    tmp_path: Path, ledger: Path, evaluate: Evaluate
 ) -> None:
-    done = evaluate(with_baselines, "duel_expert", *LEVEL4, "1", "--json")
+    done = evaluate(tmp_path, "duel_expert", *LEVEL4, "1", "--baselines", "0", "--json")
     assert "look" not in json.loads(done.stdout)
     assert not ledger.exists()
 
@@ -701,17 +701,17 @@ def test_only_looks_at_held_back_states_are_recorded(
     ids=["a folder", "another file"],
 )
 def test_held_back_states_are_not_looked_at_without_a_ledger(
-    with_baselines: Path,
+    tmp_path: Path,
     ledger: Path,
     evaluate: Evaluate,
     break_it: Callable[[Path], object],
     words: str,
 ) -> None:
     break_it(ledger)
-    done = evaluate(with_baselines, *HELD_BACK, "--episodes", "1")
+    done = evaluate(tmp_path, *HELD_BACK, "--episodes", "1")
     assert done.returncode == 2
     assert words in done.stderr
-    assert not list(with_baselines.glob("evaluations/episodes/*-held_back-*"))
+    assert not list(tmp_path.glob("evaluations/episodes/*-held_back-*"))
 
 
 @pytest.mark.slow
@@ -736,15 +736,15 @@ def test_what_collects_is_left_out_where_states_are_held_back(
 
 
 def test_an_adapter_for_another_model_is_refused_before_a_game(
-    with_baselines: Path, evaluate: Evaluate
+    tmp_path: Path, evaluate: Evaluate
 ) -> None:
     adapter = LoraAdapter.load(bundled_dir("models") / "lora_adapter/sf2-untrained.safetensors")
     other = LoraAdapter(
         adapter.tensors, adapter=adapter.adapter, base="another model", base_sha256="0" * 64
     )
-    other.save(with_baselines / "other.safetensors", title="other", made_by="test")
+    other.save(tmp_path / "other.safetensors", title="other", made_by="test")
     done = evaluate(
-        with_baselines, "sf2_ram_text", "--brain", "lora=other.safetensors", *LEVEL4, "2", "--json"
+        tmp_path, "sf2_ram_text", "--brain", "lora=other.safetensors", *LEVEL4, "2", "--json"
     )
     assert done.returncode == 2
     assert "other.safetensors of lora was made for, 'another model'" in done.stderr
