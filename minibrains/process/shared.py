@@ -1,8 +1,8 @@
 """A process that several processes of a user share: each finds it by its name, or starts it.
 
 Unlike a child process it has no parent, so it may outlive the process that started it. It ends when
-nobody has been connected for a while. Requests that wait at the same time are handled together; it
-never waits for further ones.
+nobody has been connected for a while. Requests that wait at the same time are handled together, with
+those that follow within a millisecond.
 """
 
 from __future__ import annotations
@@ -37,6 +37,9 @@ Handler = Callable[[Sequence[Any]], Sequence[Any]]
 
 _PROGRAM: Final = "from minibrains.process.shared import main; main()"
 _READY: Final = b"ready\n"
+_GATHER: Final = 0.001
+"""Seconds to wait for one more request, while somebody who is connected has none in the batch:
+replies to a batch go out at once, so the next requests of all come one shortly after the other."""
 _CHECK: Final = 1.0
 """Seconds after which an idle process looks whether anybody is connected."""
 _ENDED: Final = (EOFError, OSError)
@@ -226,8 +229,8 @@ class _Server:
                     return
                 continue
             with suppress(Empty):
-                while len(batch) < MOST:
-                    batch.append(self._waiting.get_nowait())
+                while len(batch) < min(self._users, MOST):
+                    batch.append(self._waiting.get(timeout=_GATHER))
             self._handle(handler, batch)
 
     def _is_unused(self, linger: float) -> bool:

@@ -1,15 +1,17 @@
 """A model in a process that all runs of a user ask, so that it is in memory once, and answers
-questions together that wait at the same time.
+questions together that wait at the same time, with a thread for each up to the number of cores.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from minibrains.loading import MODEL_CACHE, BrainRef
 from minibrains.process.shared import Handler, SharedProcess
 from minibrains.software import hash_with_software
+from minibrains.torch_node import limit_threads
 from nodes.language.answering import Adapters, Answer, LocalModel, Question
 from nodes.language.placement import Placement
 
@@ -63,6 +65,7 @@ class SharedModel:
 def make_handler(ref: BrainRef, placement: Placement, answers: Sequence[str]) -> Handler:
     """Load a model in the shared process, and return what answers requests there."""
     model = LocalModel(ref, placement, answers, MODEL_CACHE.load)
+    cores = os.cpu_count() or 1
 
     def handle(requests: Sequence[Any]) -> Sequence[Any]:
         replies: dict[int, Any] = {}
@@ -76,6 +79,7 @@ def make_handler(ref: BrainRef, placement: Placement, answers: Sequence[str]) ->
                 replies[place] = model.description
             except Exception as error:
                 replies[place] = error
+        limit_threads(min(max(len(questions), 1), cores))
         answers = model.answer(list(questions.values()))
         replies.update(zip(questions, answers, strict=True))
         return [replies[place] for place in range(len(requests))]
