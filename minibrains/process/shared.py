@@ -1,8 +1,8 @@
 """A process that several processes of a user share: each finds it by its name, or starts it.
 
 Unlike a child process it has no parent, so it may outlive the process that started it. It ends when
-nobody has been connected for a while. Requests that wait at the same time are handled together, with
-those that follow within a millisecond.
+nobody has been connected for a while. Requests that wait at the same time are handled together,
+with those that follow within a millisecond.
 """
 
 from __future__ import annotations
