@@ -90,36 +90,45 @@ class Stepper:
         return self._go_on()
 
     def _go_on(self) -> bool:
+        """Go on to the next decision; return False if the episode ends before."""
         while True:
-            steps_left = self._steps_left
-            if steps_left is None:
-                steps_left = self._steps_left = begin_tick(self.engine)
+            if self._steps_left is None:
+                self._steps_left = begin_tick(self.engine)
                 self._rewarded = False
-            try:
-                for index, run in steps_left:  # noqa: B007 - used if it raises
-                    run()
-                    if self._region.needs_answer:
-                        self._region.needs_answer = False
-                        self.observation = self._region.inputs()
-                        self._asked_at = self.engine.tick
-                        if not is_terminal(self.engine):
-                            self._take_reward()
-                            return True
-                        # nothing is latched on a terminal tick, so that no answer would matter:
-                        # what depends on it goes on with the last one, if there is one
-                        if not self._answered:
-                            break
-            except Exception as error:
-                self._steps_left = None
-                self.engine.step_failed(index, error)
-                self._steps_left = steps_left
-                continue  # with the step after it
+            if self._is_asked(self._steps_left):
+                self._take_reward()
+                return True
             self._end()
             if self.terminated or self.truncated:
                 return False
             if self.engine.tick - self._asked_at > _TIMEOUT:
                 region = ", ".join(self._region.nodes)
                 raise RunError(f"{region} was not due in {_TIMEOUT} ticks; give it another clock")
+
+    def _is_asked(self, steps: Iterator[tuple[int, StepFunction]]) -> bool:
+        """Run the steps that are left of the tick up to the region; return whether its answer is
+        wanted.
+        """
+        while True:  # once, and again after each error that does not end the run
+            try:
+                for index, run in steps:  # noqa: B007 - used if it raises
+                    run()
+                    if not self._region.needs_answer:
+                        continue
+                    self._region.needs_answer = False
+                    self.observation = self._region.inputs()
+                    self._asked_at = self.engine.tick
+                    if not is_terminal(self.engine):
+                        return True
+                    # nothing is latched on a terminal tick, so that no answer would matter: what
+                    # depends on it goes on with the last one, if there is one
+                    if not self._answered:
+                        return False
+                return False
+            except Exception as error:
+                self._steps_left = None
+                self.engine.step_failed(index, error)
+                self._steps_left = steps
 
     def _take_reward(self) -> None:
         """Add what was delivered as the reward on this tick, once."""
