@@ -20,7 +20,7 @@ Each step has only those that it needs; most have 3 and 6.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from time import perf_counter
 from typing import Any
@@ -207,36 +207,25 @@ class _StepBuilder:
 
         An edit can make a node due because its call was still running; a replay has no such call.
         """
-        name = step.node
-        tape = self.context.tape
-        execution = self.execution
-        idle_calls = self.execution.idle_calls
-        index = step.index
+        tape, execution = self.context.tape, self.execution
         assert tape is not None
+        name, index = step.node, step.index
         execution.always_due[index] = 1
+        due_flags, idle_calls = execution.due_flags, execution.idle_calls
         replayed_call = self.runtimes[name].replayed_call
         pending_flag = execution.size + index
         resubmit_flag = pending_flag
         if step.role == "poll":
             resubmit_flag = execution.flag_index(self._submit_step_of(name))
-        returns_tuple = self.graph.nodes[name].cls.schema.returns_tuple
+
         found: list[Result] = []
+        """The result that is to be delivered now."""
 
         def take() -> Any:
             return replay_result(found.pop())
 
-        call = self._or_fallback(step, take)
-        due_flags = execution.due_flags
-        deliver = make_step(
-            call,
-            (),
-            step.outputs,
-            returns_tuple,
-            execution.values,
-            due_flags,
-            execution.one_tick_slots,
-            execution.flags_to_set,
-        )
+        returns_tuple = self.graph.nodes[name].cls.schema.returns_tuple
+        deliver = self._make(self._or_fallback(step, take), replace(step, inputs=[]), returns_tuple)
 
         def replay() -> None:
             result = tape.take(name)
