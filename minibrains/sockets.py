@@ -278,6 +278,9 @@ class Unifier:
         return self._root((node, f"<{kind.variable}>"))
 
     def _give(self, variable: Key, node: str, kind: SocketTypes) -> None:
+        """Let a type, of an output of `node`, flow into the sockets with a type variable: it must
+        agree with what flows into them already, and fit the inputs that they are linked to.
+        """
         if variable in self._given:
             first_node, first = self._given[variable]
             if len(first.options) != len(kind.options):
@@ -289,11 +292,13 @@ class Unifier:
             self._fit(node, kind, target, expected)
 
     def _expect(self, variable: Key, node: str, kind: SocketTypes) -> None:
+        """Link a type variable to an input of `node`, which what flows into it must fit."""
         self._expected[variable].append((node, kind))
         if variable in self._given:
             self._fit(*self._given[variable], node, kind)
 
     def _merge(self, variable: Key, other: Key) -> None:
+        """Make two type variables one, with all that was given to or expected of either."""
         if variable == other:
             return
         given, expected = self._given.pop(variable, None), self._expected.pop(variable, [])
@@ -304,10 +309,13 @@ class Unifier:
             self._give(other, *given)
 
     def _fit(self, source: str, given: SocketTypes, target: str, expected: SocketTypes) -> None:
+        """Add a link between types without variables, then decide each link of which only one
+        option fits, as often as that decides others.
+        """
         for option in given.options:
             self._open.append((source, option, target, expected))
         decided, mismatches = True, list[Mismatch]()
-        while decided:  # a decision determines sizes, which may decide others
+        while decided:
             decided = False
             for pair in list(self._open):
                 source, one, target, expected = pair
