@@ -93,7 +93,7 @@ class BackgroundNode:
         self.timeout: float | None = None
         """Time limit of one tick of the node in seconds; None: no limit."""
         self.seconds = 0.0
-        """Seconds spent in all finished ticks of the node."""
+        """Seconds spent in all ticks of the node; in an abandoned one, up to the time limit."""
         self.times = OctaveHistogram()
         self.answered: NodeCall | None = None
         """The latest tick of the node that gave a result, with its arguments."""
@@ -176,6 +176,8 @@ class BackgroundNode:
             self._process.kill()
         else:
             self._abandoned = call
+            assert self.timeout is not None
+            self._count(self.timeout)  # now, since it may never end
 
     # -- the node's life cycle, on its thread ------------------------------------------------------
 
@@ -289,13 +291,16 @@ class BackgroundNode:
             call.result = getattr(self._node, call.method)(*call.arguments)
         except BaseException as error:  # `take` raises it again
             call.error = error
-        if call.method == "tick" and call.started is not None:
-            seconds = perf_counter() - call.started
-            self.seconds += seconds
-            self.times.add(seconds)
+        if call.method == "tick" and call.started is not None and call is not self._abandoned:
+            self._count(perf_counter() - call.started)
             if call.error is None:
                 self.answered = call
         call.finished.set()
+
+    def _count(self, seconds: float) -> None:
+        """Count the duration of a tick."""
+        self.seconds += seconds
+        self.times.add(seconds)
 
 
 class ReplayedCall:

@@ -309,10 +309,14 @@ def test_on_hold_a_thread_that_took_too_long_is_left_alone_until_it_is_there_aga
         before = len(seen(engine))
         assert before == 3
         assert engine.node_stats()["slow"].errors > 1, "it is still busy on every tick that follows"
+        thoughts = engine.node_stats()["slow"].think_times
+        assert sum(thoughts) == 4, "the one that took too long counts, although it has not ended"
+        assert buckets(thoughts)[-1][0] > 200
         gates[gate].set()
         abandoned = _background(engine)._abandoned
         assert abandoned is not None
         assert abandoned.finished.wait(TIMEOUT)
+        assert engine.node_stats()["slow"].think_times == thoughts, "and once only"
         engine.advance(3)
         assert len(seen(engine)) == before + 3 - DELAY[busy]
 
