@@ -16,7 +16,7 @@ from tests.support.timeouts import TIMEOUT
 Point = tuple[float, float]
 THEMES: Final = ("dark", "light")
 _PARTS = "const { editor, session } = globalThis.minibrains ?? {};"
-_END_TRANSITIONS = """() => {
+END_TRANSITIONS: Final = """() => {
   const transitions = document.getAnimations().filter((each) => each instanceof CSSTransition);
   for (const each of transitions) each.finish();
 }"""
@@ -96,7 +96,7 @@ class EditorPage:
         for theme in THEMES:
             self.page.emulate_media(color_scheme=theme)
             self.until(f"document.documentElement.dataset.theme === '{theme}'")
-            self.page.evaluate(_END_TRANSITIONS)
+            self.page.evaluate(END_TRANSITIONS)
             yield theme
 
     def ask(self, expression: str) -> Any:

@@ -18,6 +18,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.support.command import Command
 from tests.support.contrast import least_contrast
+from tests.support.editor_page import END_TRANSITIONS, THEMES
 from tests.support.paths import ROOT
 from tests.support.timeouts import TIMEOUT
 
@@ -81,8 +82,12 @@ def test_a_person_plays_and_records_a_run_of_the_command_line(
         _await_picture(page, lambda picture: picture != still)
         if screenshots is not None:
             page.screenshot(path=screenshots / "play-page.png")
-        assert least_contrast(page, "#bar") >= 4.5
-        assert least_contrast(page, "#keys") >= 4.5
+        for theme in THEMES:
+            page.emulate_media(color_scheme=theme)
+            expect(page.locator("html")).to_have_attribute("data-theme", theme)
+            page.evaluate(END_TRANSITIONS)
+            assert least_contrast(page, "#bar") >= 4.5
+            assert least_contrast(page, "#keys") >= 4.5
 
         page.keyboard.press("Escape")
         page.keyboard.press("k")
