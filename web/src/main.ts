@@ -34,7 +34,7 @@ import { Panel } from "./ui/panel";
 import { Previews } from "./ui/previews";
 import { openResults } from "./ui/results";
 import { openSweep } from "./ui/sweep_view";
-import { applyTheme, toggleTheme } from "./ui/theme";
+import { followTheme, toggleTheme } from "./ui/theme";
 import { TimelineBar } from "./ui/timeline_bar";
 import { toolbar } from "./ui/toolbar";
 import { Values } from "./ui/values";
@@ -42,7 +42,7 @@ import { Values } from "./ui/values";
 const element = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
 
 async function start(): Promise<void> {
-  applyTheme();
+  followTheme(() => editor.board.retheme());
   await document.fonts.load('600 13px "Inter Variable"').catch(() => undefined);
   const catalog = new Catalog(await api.nodes());
   const stage = element("stage");
@@ -138,10 +138,6 @@ async function start(): Promise<void> {
     if (what === "games") void editor.games.load().then(() => startPictures.update());
   });
   new ResizeObserver(resize).observe(stage);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-    applyTheme();
-    editor.board.retheme();
-  });
 
   resize();
   const wasThere = editor.document.restore();

@@ -11,7 +11,7 @@ import { paint, readFrame } from "./live/frames";
 import { PlayerInput } from "./live/player_input";
 import { button, h, icon } from "./ui/dom";
 import { showMessage } from "./ui/overlay";
-import { applyTheme } from "./ui/theme";
+import { followTheme } from "./ui/theme";
 
 /** The message about the run, which the server sends whenever something of it has changed. */
 interface PlayedRun {
@@ -32,7 +32,7 @@ interface PlayedRun {
 const element = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
 
 function start(): void {
-  applyTheme();
+  followTheme();
   const context = element<HTMLCanvasElement>("screen").getContext("2d", { alpha: false })!;
   const socket = new WebSocket(new URL("play", location.href.replace(/^http/, "ws")));
   socket.binaryType = "arraybuffer";

@@ -2,11 +2,20 @@
 
 const KEY = "minibrains.theme";
 
-export function applyTheme(): void {
+function applyTheme(): void {
   const chosen = localStorage.getItem(KEY);
   const system = matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark";
   document.documentElement.dataset.theme =
     chosen === "dark" || chosen === "light" ? chosen : system;
+}
+
+/** Apply the theme, and again whenever that of the system changes; then `changed` is called. */
+export function followTheme(changed = () => {}): void {
+  applyTheme();
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    applyTheme();
+    changed();
+  });
 }
 
 export function toggleTheme(): void {
