@@ -210,7 +210,7 @@ def parser() -> argparse.ArgumentParser:
         help="play against these opponents: training, held_back, '*', or those of a JSON file",
     )
     evaluate.add_argument(
-        "--against",
+        "--compare-with",
         metavar="WORKFLOW|NODE=FILE",
         action="append",
         default=[],

@@ -53,7 +53,7 @@ CAUSES: Final[Mapping[Cause, str]] = MappingProxyType({
         "out, scale or mask the wrong thing, or are never due",
     "dead gradients": "train again with a lower learning rate or another seed, and look at the "
         "scale of the inputs; a part through which nothing flows does not recover",
-    "ignores its input": "look whether labels and inputs belong to the same moments, and whether "
+    "ignores its input": "check that labels and inputs belong to the same moments, and whether "
         "the input shows what the labels depend on; then train again",
     "nearly uniform": "train it, or train it longer: it plays as a network with random weights "
         "does; if it was trained, the learning rate or the weight of the entropy is wrong",

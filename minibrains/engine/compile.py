@@ -31,7 +31,7 @@ from minibrains.node_schema import Input
 
 
 def compile_graph(graph: Graph) -> Plan:
-    """Compile a checked graph. The checker has made sure that every loop crosses a register."""
+    """Compile a checked graph. The checker has made sure that every loop is broken."""
     return _Compiler(graph).plan()
 
 

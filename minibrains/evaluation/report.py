@@ -342,10 +342,10 @@ def describe(result: Mapping[str, Any]) -> str:
         )
     for section in sections:
         mine, *others = section["players"]
-        if is_opposed(mine["roles"]):
+        if is_compared(mine["roles"]):
             lines.append(f"{label(mine)}: these are the same nodes and brains, so the same games")
         for player in others:
-            if is_opposed(player["roles"]):
+            if is_compared(player["roles"]):
                 lines.extend(_differences(mine, player))
     for section in sections:
         why = _why_left_out(section["protocol"])
@@ -500,9 +500,9 @@ def headline(result: Mapping[str, Any]) -> str:
     )
 
 
-def is_opposed(roles: Iterable[str]) -> bool:
-    """Return True for the roles of a player that `--against` names."""
-    return any(role.partition(":")[0] == "against" for role in roles)
+def is_compared(roles: Iterable[str]) -> bool:
+    """Return True for the roles of a player that `--compare-with` names."""
+    return any(role.partition(":")[0] == "compared" for role in roles)
 
 
 def label(player: Mapping[str, Any]) -> str:

@@ -79,7 +79,7 @@ class Rules:
     ticks: int
     """Time limit of an episode in ticks."""
     baselines: Mapping[str, str]
-    """Role (random, ceiling, …) -> name of the workflow."""
+    """Role (random, reference, …) -> name of the workflow."""
     nodes: _Nodes = field(default_factory=dict)
     """Nodes that are added to every player's workflow to report more about its episodes."""
     simple: Mapping[str, Mapping[str, Baseline]] = field(default_factory=dict)

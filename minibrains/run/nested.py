@@ -12,7 +12,7 @@ from minibrains.run.spec import RunSpec
 
 
 class ShownAt(Hook):
-    """Shows a run at the node that it is for, and stops it when that node's run is stopped."""
+    """Shows the progress of a nested run at the node that started it, and stops it when that node's run is stopped."""
 
     def __init__(self, host: Host) -> None:
         """Show runs at the node of this host."""

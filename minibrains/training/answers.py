@@ -192,7 +192,7 @@ class CheckpointCallback(TrainerCallback):  # type: ignore[misc]
         """Prepare a training.
 
         Args:
-            host: Is told of the progress, and may want to stop earlier: then there is a checkpoint
+            host: Receives the progress, and may ask to stop early: then there is a checkpoint
                 without a validation.
             every: The number of steps from one checkpoint to the next.
             keep: Is told the step of each checkpoint.

@@ -24,7 +24,7 @@ class Games(VecEnv):
 
     A game that is over begins its next episode at once. Each process has as many games as the
     others, or one fewer; they are played at the same time, those within a process one after the
-    other. What a game does, does not depend on where it is played.
+    other. A game goes the same way wherever it is played.
 
     With `policy`, each action goes to its game with the second best one, so that a node such as
     AntiRepeat has it, as in play.

@@ -121,7 +121,7 @@ class TrainPPO(
     critic: str = widget(
         default="",
         rebuild=True,
-        doc="the output of one of these nodes that learns to tell the value, NODE.SOCKET; empty: a "
+        doc="the output of one of these nodes that learns to predict the value, NODE.SOCKET; empty: a "
         "network of the same form as theirs, which is not saved",
     )
     freeze: tuple[str, ...] = widget(

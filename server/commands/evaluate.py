@@ -21,7 +21,7 @@ from minibrains.evaluation.regression import EarlierResult, judge_regression
 from minibrains.evaluation.report import (
     compared,
     describe,
-    is_opposed,
+    is_compared,
     judge,
     made_with,
     outcome,
@@ -170,8 +170,8 @@ def _prepare(
         protocols = name_opponents(arguments.opponents, protocol, rules, spec, registry)
 
     specs = [("evaluated", spec)]
-    for other in arguments.against:
-        specs.append(_against(spec, other))
+    for other in arguments.compare_with:
+        specs.append(_compared(spec, other))
     if arguments.baselines != 0:
         baselines = {role: Baseline(name) for role, name in rules.baselines.items()}
         if arguments.opponents is None:
@@ -187,14 +187,14 @@ def _prepare(
     return game, rules, protocol, sections
 
 
-def _against(spec: RunSpec, text: str) -> tuple[str, RunSpec]:
-    """Return the role and the spec of a player that `--against` names:
+def _compared(spec: RunSpec, text: str) -> tuple[str, RunSpec]:
+    """Return the role and the spec of a player that `--compare-with` names:
     a workflow, or the evaluated one with another brain for a node.
     """
     node, separator, file = text.partition("=")
     if separator and NODE_ID.fullmatch(node):
-        return f"against: {text}", replace(spec, brains={**spec.brains, node: file})
-    return "against", _other(spec, text, {})
+        return f"compared: {text}", replace(spec, brains={**spec.brains, node: file})
+    return "compared", _other(spec, text, {})
 
 
 def _other(spec: RunSpec, workflow: str, widgets: Mapping[str, Any]) -> RunSpec:
@@ -206,7 +206,7 @@ def _other(spec: RunSpec, workflow: str, widgets: Mapping[str, Any]) -> RunSpec:
 
 def _is_chosen(player: Player) -> bool:
     """Return True unless the player is one of the game's own baselines."""
-    return "evaluated" in player.roles or is_opposed(player.roles)
+    return "evaluated" in player.roles or is_compared(player.roles)
 
 
 def _record_look(

@@ -192,7 +192,7 @@ class RunController(Hook):
             run.say(error)
 
     def between_ticks(self, run: Run) -> Budget:
-        """Aged what pages watch, and wait while the run is paused."""
+        """Sample what pages watch, and wait while the run is paused."""
         engine = run.engine
         realtime = None
         if isinstance(run.ticker, RealtimeClock):

@@ -226,9 +226,9 @@ def test_an_agent_is_good_only_above_the_best_simple_player() -> None:
     agent = {"name": "agent", "roles": ["evaluated"], "low": 0.6, "high": 0.9}
     loop = {"name": "duel_simple", "roles": ["simple: loop"], "low": 0.5, "high": 0.59}
     rule = {"name": "duel_simple", "roles": ["simple: rule"], "low": 0.1, "high": 0.2}
-    ceiling = {"name": "other", "roles": ["ceiling"], "low": 0.9, "high": 1.0}
+    reference = {"name": "other", "roles": ["reference"], "low": 0.9, "high": 1.0}
     simple = {"simple: loop", "simple: rule"}
-    verdict = judge([agent, loop, rule, ceiling], "*Level4.*", simple)
+    verdict = judge([agent, loop, rule, reference], "*Level4.*", simple)
     assert verdict["sentence"] == (
         "agent is better than simple players at *Level4.*: its lower bound is 60.0 %, "
         "the upper bound of the best of them, "
@@ -239,12 +239,12 @@ def test_an_agent_is_good_only_above_the_best_simple_player() -> None:
         "duel_simple (simple: loop)",
         "*Level4.*",
     )
-    verdict = judge([{**agent, "low": 0.59}, loop, rule, ceiling], "*Level4.*", simple)
+    verdict = judge([{**agent, "low": 0.59}, loop, rule, reference], "*Level4.*", simple)
     assert verdict["above"] is False
     assert verdict["sentence"].startswith(
         "agent is not shown to be better than simple players at *Level4.*: "
     )
-    verdict = judge([agent, ceiling], None, set())
+    verdict = judge([agent, reference], None, set())
     assert (verdict["above"], verdict["sentence"][:11]) == (None, "No verdict:")
 
 
@@ -340,7 +340,7 @@ def four(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]
     }
     other["nodes"]["fighter"]["set"]["style"] = "aggressive"
     (folder / "other.json").write_text(json.dumps(other))
-    arguments = ["evaluate", "duel_expert", *LEVEL4, "4", "--against", "other.json", "--json"]
+    arguments = ["evaluate", "duel_expert", *LEVEL4, "4", "--compare-with", "other.json", "--json"]
     done = run_in_new_process(arguments, folder, {})
     assert done.returncode == 0, done.stderr
     return folder, json.loads(done.stdout), done.stderr
@@ -410,10 +410,10 @@ def test_the_result_states_the_conditions_and_who_played(
     )
     assert [(player["name"], player["roles"]) for player in result["players"]] == [
         ("duel_expert", ["evaluated"]),
-        ("other", ["against"]),
+        ("other", ["compared"]),
         ("duel_nothing", ["nothing"]),
         ("duel_random", ["random"]),
-        ("sf2_scripted", ["ceiling"]),
+        ("sf2_scripted", ["reference"]),
         ("duel_simple", ["simple: blind loop"]),
         ("duel_simple", ["simple: one threshold"]),
         ("duel_simple", ["simple: side loop"]),
@@ -440,7 +440,7 @@ def test_the_baselines_may_play_fewer_episodes(
     shutil.copy(four[0] / "other.json", with_baselines)
     for file in four[0].glob("evaluations/episodes/other-*.jsonl"):
         shutil.copy(file, with_baselines / "evaluations/episodes")
-    arguments = ("duel_expert", *LEVEL4, "5", "--baselines", "2", "--against", "other.json")
+    arguments = ("duel_expert", *LEVEL4, "5", "--baselines", "2", "--compare-with", "other.json")
     done = evaluate(with_baselines, *arguments, "--json")
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
@@ -513,7 +513,7 @@ def test_opponents_hold_the_other_pad_and_the_same_ones_for_all(
             ["evaluated"],
             ["nothing"],
             ["random"],
-            ["ceiling"],
+            ["reference"],
         ]
         assert _each("n", section["players"]) == [2, 2, 2, 2]
     kept: dict[Path, bytes] = {}
@@ -814,7 +814,7 @@ def test_an_episode_that_fails_counts_and_the_others_are_played(
         ),
         (("hello", "--states", "validation", "--episodes", "1"), "an evaluation needs one console"),
         (
-            ("duel_expert", "--states", "validation", "--episodes", "1", "--against", "airstriker"),
+            ("duel_expert", "--states", "validation", "--episodes", "1", "--compare-with", "airstriker"),
             "it plays another game",
         ),
         (
@@ -824,7 +824,7 @@ def test_an_episode_that_fails_counts_and_the_others_are_played(
                 "validation",
                 "--episodes",
                 "1",
-                "--against",
+                "--compare-with",
                 "duel_expret",
             ),
             "Did you mean 'duel_expert'?",

@@ -176,7 +176,7 @@ def test_a_brain_is_asked_and_its_errors_are_looked_at(
             re.compile(r"^120 of 120 asked; agrees with \d+\.\d % of the labels$")
         )
         dialog.get_by_label("Answer", exact=True).select_option(label="Answer differs")
-        dialog.get_by_label("Order", exact=True).select_option(label="Surest answers first")
+        dialog.get_by_label("Order", exact=True).select_option(label="Most confident answers first")
         expect(dialog.get_by_label("Samples")).to_have_attribute("aria-busy", "false")
         answers = dialog.locator(".sample .answer")
         expect(answers.first).to_contain_text("≠")

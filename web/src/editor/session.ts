@@ -53,7 +53,7 @@ type Topic =
 export class Session {
   run: Run | null = null;
   connected = false;
-  /** How far a brain was asked about a data set, as the server said last. */
+  /** Progress of asking a brain about a data set, as last reported by the server. */
   asking: Asking | null = null;
   /** The latest sweep, as the server said last. */
   sweep: Sweep | null = null;

@@ -373,7 +373,7 @@ const ANSWERS: Options<SampleFilter["answer"]> = [
 ];
 const ORDERS: Options<SampleFilter["order"]> = [
   ["time", "In the order of play"],
-  ["share", "Surest answers first"],
+  ["share", "Most confident answers first"],
 ];
 
 function select<Value extends string>(

@@ -264,5 +264,5 @@ function logo(): SVGSVGElement {
 function recordTitle(run: Run | null): string {
   if (!isLive(run)) return "Run, and keep a tape and a clip of it (Shift R); it needs a console";
   if (run.recording) return "Being recorded; end the tape, while the game goes on (Shift R)";
-  return "Keep a tape from a few seconds ago on (Shift R)";
+  return "Start recording from a few seconds ago (Shift R)";
 }

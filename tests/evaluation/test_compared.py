@@ -1,4 +1,4 @@
-"""`evaluate --against`: two workflows, or two brains of one, in the same episodes."""
+"""`evaluate --compare-with`: two workflows, or two brains of one, in the same episodes."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_knockouts_and_wins_by_the_clock_are_compared_apart() -> None:
 @pytest.mark.slow
 def test_two_brains_of_a_node_play_the_same_matches(minibrains: Command) -> None:
     done = minibrains(
-        "evaluate", "sf2_vector", *LEVEL4, "--episodes", "2", "--against", f"head={UNTRAINED}"
+        "evaluate", "sf2_vector", *LEVEL4, "--episodes", "2", "--compare-with", f"head={UNTRAINED}"
     )
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
@@ -68,7 +68,7 @@ def test_two_brains_of_a_node_play_the_same_matches(minibrains: Command) -> None
     assert mine["brains"]["head"]["sha256"] == hash_file(models / TRAINED)
     assert theirs["brains"]["head"]["sha256"] == hash_file(models / UNTRAINED)
     assert mine["nodes_sha256"] == theirs["nodes_sha256"]
-    assert theirs["roles"] == [f"against: head={UNTRAINED}"]
+    assert theirs["roles"] == [f"compared: head={UNTRAINED}"]
     assert (mine["won"], theirs["won"]) == (2, 0)
     paired = theirs["paired"]
     assert (paired["pairs"], paired["better"], paired["worse"], paired["p"]) == (2, 2, 0, 0.5)
@@ -86,12 +86,12 @@ def test_a_brain_with_the_same_contents_is_the_same_player(
     shutil.copy(
         bundled_dir("models") / "simple_players/duel.safetensors", tmp_path / "copy.safetensors"
     )
-    arguments = ("--episodes", "2", "--ticks", "60", "--against", "fighter=copy.safetensors")
+    arguments = ("--episodes", "2", "--ticks", "60", "--compare-with", "fighter=copy.safetensors")
     done = minibrains("evaluate", "duel_simple", *LEVEL4, *arguments)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     (player,) = result["players"]
-    assert player["roles"] == ["evaluated", "against: fighter=copy.safetensors"]
+    assert player["roles"] == ["evaluated", "compared: fighter=copy.safetensors"]
     text = describe(result)
     assert "these are the same nodes and brains, so the same games" in text
     assert f"{player['name']} " in text.splitlines()[2], "a player that is alone has its row, too"
@@ -99,7 +99,7 @@ def test_a_brain_with_the_same_contents_is_the_same_player(
 
 
 @pytest.mark.parametrize(
-    ("against", "words"),
+    ("compared", "words"),
     [
         ("hed=copy.safetensors", "there is no brain 'copy.safetensors'"),
         (f"hed={TRAINED}", "there is no node 'hed'. Did you mean 'head'?"),
@@ -111,7 +111,7 @@ def test_a_brain_with_the_same_contents_is_the_same_player(
 def test_a_brain_that_cannot_play_is_refused_before_a_game(
     against: str, words: str, tmp_path: Path, minibrains: Command
 ) -> None:
-    done = minibrains("evaluate", "sf2_vector", *LEVEL4, "--episodes", "1", "--against", against)
+    done = minibrains("evaluate", "sf2_vector", *LEVEL4, "--episodes", "1", "--compare-with", against)
     assert done.returncode == 2
     assert words in done.stderr, done.stderr
     assert "Traceback" not in done.stderr
