@@ -21,7 +21,7 @@ from typing import Final, Literal
 import numpy as np
 
 from minibrains.doctor.evidence import (
-    ChannelFigures,
+    ChannelStatistics,
     Evidence,
     InputProbe,
     best,
@@ -218,7 +218,7 @@ def _check_inputs(evidence: Evidence) -> Iterator[Finding]:
             yield Finding(1, test, "healthy", text)
 
 
-def _differences(trained: ChannelFigures, played: ChannelFigures) -> list[str]:
+def _differences(trained: ChannelStatistics, played: ChannelStatistics) -> list[str]:
     """Return how an input in play differs from that of the training, by channel."""
     if len(trained.mean) != len(played.mean):
         return [f"it has {len(played.mean)} channels, and had {len(trained.mean)}"]
@@ -232,7 +232,7 @@ def _differences(trained: ChannelFigures, played: ChannelFigures) -> list[str]:
     return differences
 
 
-def _difference(trained: ChannelFigures, played: ChannelFigures, channel: int) -> str:
+def _difference(trained: ChannelStatistics, played: ChannelStatistics, channel: int) -> str:
     """Return how a channel in play differs from that of the training; empty: not much."""
     # the range, in most moments
     low, high = trained.lows[:, channel].min(), trained.highs[:, channel].max()

@@ -71,7 +71,7 @@ class Part:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChannelFigures:
+class ChannelStatistics:
     """Figures of an input by channel: the colours of a picture, or the numbers of a vector."""
 
     mean: np.ndarray
@@ -84,7 +84,7 @@ class ChannelFigures:
     """float64 [moments, channels]: the largest value of each moment."""
 
     @classmethod
-    def of(cls, inputs: np.ndarray) -> ChannelFigures:
+    def of(cls, inputs: np.ndarray) -> ChannelStatistics:
         """Measure inputs [moments, channels, …], at least one moment."""
         places = inputs.reshape(len(inputs), inputs.shape[1], -1)
         return cls(
@@ -108,7 +108,7 @@ class Demonstrations:
     """float32 [s, outputs]: its answers."""
     shuffled: np.ndarray | None = None
     """float32 [s, outputs]: its answers when it was shown the inputs of others of these samples."""
-    inputs: Mapping[str, ChannelFigures] = field(default_factory=dict)
+    inputs: Mapping[str, ChannelStatistics] = field(default_factory=dict)
     """Figures of these inputs, by "node/socket"."""
 
 
@@ -127,7 +127,7 @@ class Evidence:
     thresholds: np.ndarray | None = None
     """[buttons]: the probabilities above which buttons are pressed; None: a half."""
     data: Demonstrations | None = None
-    inputs: Mapping[str, ChannelFigures] = field(default_factory=dict)
+    inputs: Mapping[str, ChannelStatistics] = field(default_factory=dict)
     """Figures of the inputs in play, by "node/socket"."""
     probes: tuple[InputProbe, ...] = ()
     parts: tuple[Part, ...] = ()

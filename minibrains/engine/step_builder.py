@@ -5,7 +5,7 @@ A step function is made of several, each of which calls the next. From the outsi
 
 1. `_when_delivered`: does nothing until all required slots were written once; then it takes itself
    out of the table.
-2. `_when_marked`: with a clock, does nothing unless something was delivered since the step ran
+2. `_when_pending`: with a clock, does nothing unless something was delivered since the step ran
    last.
 3. `make_step`: the generated function, which fetches the arguments from slots and stores the
    results.
@@ -96,7 +96,7 @@ class _StepBuilder:
         )
         run = self._make(self._call(step), step, returns_tuple)
         if step.clocks and not step.always_called:
-            run = self._when_marked(run, step.index)
+            run = self._when_pending(run, step.index)
         if step.required and not step.always_ready:
             run = self._when_delivered(
                 run, step.index, step.index, step.required, self.execution.steps
@@ -195,7 +195,7 @@ class _StepBuilder:
     def _region_step(self, step: Step, region: RegionSteps) -> StepFunction:
         run = region.step(step)
         if step.clocks and not step.always_called and region.reads_from_outside(step):
-            run = self._when_marked(run, step.index)
+            run = self._when_pending(run, step.index)
         if step.index == region.plan.steps[-1]:
             return region.ask_after(run)
         return run
@@ -341,7 +341,7 @@ class _StepBuilder:
 
     # -- waiting -----------------------------------------------------------------------------------
 
-    def _when_marked(self, run: StepFunction, index: int) -> StepFunction:
+    def _when_pending(self, run: StepFunction, index: int) -> StepFunction:
         due_flags = self.execution.due_flags
         idle_calls = self.execution.idle_calls
         pending_flag = self.execution.size + index

@@ -14,7 +14,7 @@ from minibrains.run.episode import lost_episode
 from minibrains.run.parallel import EpisodeTask, LogLine, PlayedEpisode
 
 
-class Games:
+class EpisodeRunner:
     """Plays the episodes of one player after another.
 
     Once `stopping` is set, no further episode begins.
@@ -67,7 +67,7 @@ class Games:
         """
         if not missing or self._stopping:
             return
-        with Pool(self._launch(), EpisodeTask(player.spec, folder), self._hear) as pool:
+        with Pool(self._launch(), EpisodeTask(player.spec, folder), self._on_note) as pool:
             self._pool = pool
             if self._stopping:  # set since the check above
                 pool.stopping = True
@@ -95,7 +95,7 @@ class Games:
             return played.row
         return {**played.row, "error": sentence(played.failure.unpack())}
 
-    def _hear(self, worker: int, content: Any) -> None:
+    def _on_note(self, worker: int, content: Any) -> None:
         if isinstance(content, LogLine):
             self._say(content.text)
         elif isinstance(content, WorkerLost):

@@ -22,7 +22,7 @@ class Player:
     """A workflow that is pinned to the protocol and checked."""
 
     roles: list[str]
-    """`evaluated`, `compared`, `compared: NODE=FILE`, or the name that the game gives a baseline."""
+    """`evaluated`, `compared`, `compared: NODE=FILE`, or the game's name for a baseline."""
     graph: Graph
     spec: RunSpec
     """The spec from which each worker makes its run."""

@@ -550,7 +550,7 @@ def _loops(nodes: Mapping[str, CheckedNode], edges: Iterable[Edge]) -> Iterator[
     """Yield a fault for each loop that no node breaks."""
     within_tick = [name for name, node in nodes.items() if not node.breaks_cycles]
     for loop in _cycles(within_tick, edges):
-        hint = "Every loop must cross a register, or a node with "busy": "continue"; put a Previous into it"
+        hint = 'Put a Previous into it, or let one of its nodes "busy": "continue"'
         yield Fault(
             f"the links form a loop: {' -> '.join(loop)}", hint=hint, code="dependency_cycle"
         )

@@ -42,7 +42,7 @@ def check_collectors(graph: Graph, nodes: Mapping[str, object]) -> None:
 
 def check_start(graph: Graph, start: EpisodeStart | None) -> None:
     """Check that no node collects or trains in an episode that began from a held-back state, also
-    with a console that `check_collectors` has asked in vain.
+    if its console does not implement `check_collectors`.
 
     Args:
         graph: The graph that runs.

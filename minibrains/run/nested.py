@@ -12,7 +12,8 @@ from minibrains.run.spec import RunSpec
 
 
 class ShownAt(Hook):
-    """Shows the progress of a nested run at the node that started it, and stops it when that node's run is stopped."""
+    """Shows the progress of a nested run at the node that started it, and stops it with that
+    node's run."""
 
     def __init__(self, host: Host) -> None:
         """Show runs at the node of this host."""

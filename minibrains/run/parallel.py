@@ -174,7 +174,7 @@ class ParallelEpisodes:
         """Make the pool; a worker starts when there is work for it."""
         run = self._run
         task = EpisodeTask(run.spec.for_worker(run.graph.workflow, run.info), run.dir / "workers")
-        self._pool = Pool(self._launcher, task, self._hear)
+        self._pool = Pool(self._launcher, task, self._on_note)
         self._pool.stopping = run.stopping
         run.results.workers = self._pool.count
 
@@ -250,7 +250,7 @@ class ParallelEpisodes:
         self._run.add(episode)
         return episode
 
-    def _hear(self, worker: int, content: Any) -> None:
+    def _on_note(self, worker: int, content: Any) -> None:
         if isinstance(content, LogLine):
             self._run.say(f"worker {worker}: {content.text}")
         elif isinstance(content, WorkerLost):

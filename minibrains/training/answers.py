@@ -58,7 +58,7 @@ class AnswerLoss:
 
 
 class AnswerLearner(nn.Module):
-    """A vision-language model that learns to answer, with what it also learns to tell of a picture.
+    """A vision-language model that learns to answer, with a head that predicts variables.
 
     The auxiliary variables are told from the picture's tokens alone, by a layer that no brain has:
     a small model does not learn to look from its answers alone.
@@ -83,11 +83,13 @@ class AnswerLearner(nn.Module):
         """Number of samples answered as labelled since they were counted last, and of all."""
         self._picture: Any = None
 
-    def learn_to_tell(self, eyes: nn.Module, numbers: int, targets: int, seed: int) -> None:
+    def add_auxiliary_head(
+        self, vision_tower: nn.Module, numbers: int, targets: int, seed: int
+    ) -> None:
         """Add a layer that tells auxiliary variables from what a part of the model gives out.
 
         Args:
-            eyes: The part, whose output is the picture's tokens.
+            vision_tower: The part, whose output is the picture's tokens.
             numbers: How many numbers that is for one picture.
             targets: The number of variables.
             seed: The seed of the layer's weights.
@@ -95,7 +97,7 @@ class AnswerLearner(nn.Module):
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)
             self.auxiliary = nn.Linear(numbers, targets)
-        eyes.register_forward_hook(self._look)
+        vision_tower.register_forward_hook(self._look)
 
     def forward(
         self,
@@ -223,7 +225,7 @@ class CheckpointCallback(TrainerCallback):  # type: ignore[misc]
 
 
 class AnswerTrainer(Trainer):  # type: ignore[misc]
-    """Transformers' Trainer, which writes only what learns, and refuses a loss that is no number.
+    """Transformers' Trainer, which writes only what learns, and refuses a loss that is not finite.
 
     A checkpoint is a folder `checkpoint-N` of transformers'.
     """
@@ -286,7 +288,7 @@ class AnswerTrainer(Trainer):  # type: ignore[misc]
         self._not_finite = not_finite
 
     def compute_loss(self, model: Any, inputs: Any, *others: Any, **named: Any) -> Any:
-        """Compute the loss, and refuse one that is no number."""
+        """Compute the loss, and refuse one that is NaN or infinite."""
         result = super().compute_loss(model, inputs, *others, **named)
         loss = result[0] if isinstance(result, tuple) else result
         if model.training and not torch.isfinite(loss):

@@ -168,7 +168,7 @@ class RegionModule(nn.Module):
             return only
         return {f"{link.node}/{link.socket}": values[link] for link in self._region.outputs}
 
-    def reading(self, output: str) -> RegionModule:
+    def with_output(self, output: str) -> RegionModule:
         """Return the same networks, weights included, as a module that gives out a number of one of
         the nodes: float32 [B].
 

@@ -16,7 +16,7 @@ from torch.distributions import kl_divergence
 from minibrains.training.module import RegionModule
 
 
-class Critic(nn.Module):
+class SeparateCritic(nn.Module):
     """A network like the region's, with weights of its own, from an observation to its value."""
 
     def __init__(self, network: RegionModule, outputs: int) -> None:
@@ -49,16 +49,16 @@ class Critic(nn.Module):
         return self.value(hidden), after
 
 
-class OwnCritic(nn.Module):
+class SharedCritic(nn.Module):
     """The value of an observation that a node of the region itself gives out."""
 
     def __init__(self, network: RegionModule) -> None:
-        """Take the region's network as it gives out that number: a result of its `reading`."""
+        """Take the region's network as it gives out that number: a result of its `with_output`."""
         super().__init__()
         self.network = network
 
     def forward(self, observation: Any, *state: torch.Tensor) -> Any:
-        """Return the values [B, 1] of observations, as Critic does."""
+        """Return the values [B, 1] of observations, as SeparateCritic does."""
         found = self.network(observation, *state)
         if not state:
             return found[:, None]
@@ -122,11 +122,11 @@ class RegionPolicy(ActorCriticPolicy):
             weights = self.actor.network(node).parameters()
             if any(each.requires_grad for each in weights):
                 self._learning.append(node)
-        self.critic: Critic | OwnCritic
+        self.critic: SeparateCritic | SharedCritic
         if self._critic:
-            self.critic = OwnCritic(self.actor.reading(self._critic))
+            self.critic = SharedCritic(self.actor.with_output(self._critic))
         else:
-            self.critic = Critic(self.make_network(), int(self.action_space.n))
+            self.critic = SeparateCritic(self.make_network(), int(self.action_space.n))
         self.prior = self.make_network().requires_grad_(False) if self._kl else None
         # what both have is learned once
         learned = dict.fromkeys([*self.actor.parameters(), *self.critic.parameters()])

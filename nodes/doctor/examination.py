@@ -11,7 +11,7 @@ import numpy as np
 from minibrains.doctor.checks import Diagnosis, examine
 from minibrains.doctor.evidence import (
     Buttons,
-    ChannelFigures,
+    ChannelStatistics,
     Demonstrations,
     Evidence,
     Kind,
@@ -144,10 +144,10 @@ class Examination:
         if watch.choices:
             chosen = np.stack(watch.choices)
         moments = watch.selection
-        figures: dict[str, ChannelFigures] = {}
+        figures: dict[str, ChannelStatistics] = {}
         for name, values in moments.latest.items():
             if values.ndim > 1:
-                figures[name] = ChannelFigures.of(values)
+                figures[name] = ChannelStatistics.of(values)
         probes = self._network.probe(kind, moments, self._rng) if len(logits) > 1 else []
         games: dict[str, tuple[int, int]] = {}
         for opponent, won in watch.games.items():

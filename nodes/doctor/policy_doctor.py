@@ -82,7 +82,7 @@ class PolicyDoctor(Register, category="learning", terminal="finished"):
             raise MinibrainsError("nodes is empty; expected the ids of the policy's nodes")
 
     def open(self, host: Host) -> None:
-        curves.load_pyplot()  # what may be missing is better missed now than after the game
+        curves.load_pyplot()  # a missing package is refused now, not after the game
         self._host = host
 
     def reset(self, episode: Episode) -> None:

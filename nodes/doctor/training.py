@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from minibrains.doctor.evidence import ChannelFigures, Demonstrations
+from minibrains.doctor.evidence import ChannelStatistics, Demonstrations
 from minibrains.doctor.network import Moments, Network
 from minibrains.errors import MinibrainsError
 from minibrains.graph.check import CheckedNode, Graph
@@ -170,7 +170,7 @@ def _shown(
         asked=choices[joined.labels[rows]],
         logits=corrected(network.answer(moments)),
         shuffled=corrected(network.answer_shuffled(moments, rng)),
-        inputs={name: ChannelFigures.of(frames)},
+        inputs={name: ChannelStatistics.of(frames)},
     )
 
 

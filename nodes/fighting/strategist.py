@@ -126,7 +126,7 @@ _NOT_ASKED = Decision(ABSENT, ABSENT)
 
 
 class ScriptedStrategist(Node, category="fighting"):
-    """Decide by rules when asked: the scripted reference that learning strategists are compared with.
+    """Decide by rules when asked: the reference that learning strategists are compared with.
 
     variables:  of the Street Fighter II map, on every frame: it notices how long things last and
                 what comes nearer

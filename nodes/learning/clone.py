@@ -192,7 +192,7 @@ class Cloning(Imitation, abstract=True):
             raise MinibrainsError(f"size is {list(self.size)}; expected width and height in pixels")
 
     def open(self, host: Host) -> None:
-        load_arrow()  # what may be missing is better missed now than after an hour
+        load_arrow()  # a missing package is refused now, not after an hour
         curves.load_pyplot()
         limit_threads(self.threads)
         self._host = host

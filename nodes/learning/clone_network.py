@@ -50,7 +50,7 @@ class Imitating(NamedTuple):
     finished: Flag
 
 
-class Shown(NamedTuple):
+class Rollout(NamedTuple):
     """Decisions of a game, one after the other."""
 
     inputs: Any
@@ -60,14 +60,14 @@ class Shown(NamedTuple):
     starts: torch.Tensor
     """bool [n]: whether an episode starts."""
 
-    def part(self, begin: int, end: int) -> Shown:
+    def part(self, begin: int, end: int) -> Rollout:
         """Return the decisions from one to before another."""
         inputs = self.inputs
         if isinstance(inputs, Mapping):
             inputs = {name: values[begin:end] for name, values in inputs.items()}
         else:
             inputs = inputs[begin:end]
-        return Shown(inputs, self.labels[begin:end], self.starts[begin:end])
+        return Rollout(inputs, self.labels[begin:end], self.starts[begin:end])
 
 
 class CloneNetwork(
@@ -314,7 +314,7 @@ class _Training:
             return 0
         return int(self.curves["step"][-1])
 
-    def play(self, count: int, is_stopping: Callable[[], bool]) -> Shown | None:
+    def play(self, count: int, is_stopping: Callable[[], bool]) -> Rollout | None:
         """Let the teacher make some decisions; return None if that was stopped."""
         import torch
 
@@ -341,9 +341,9 @@ class _Training:
             if self._starts:
                 observation, info = self.game.reset()
             self._now = observation, info["teacher"]
-        return Shown(_stacked(inputs), torch.tensor(labels), torch.tensor(starts))
+        return Rollout(_stacked(inputs), torch.tensor(labels), torch.tensor(starts))
 
-    def learn(self, shown: Shown) -> None:
+    def learn(self, shown: Rollout) -> None:
         """Learn from decisions, some times, and note how well they were known before."""
         import torch
 
@@ -362,7 +362,7 @@ class _Training:
         for name, value in zip(_COLUMNS, row, strict=True):
             self.curves[name].append(float(value))
 
-    def _learn_once(self, shown: Shown) -> list[tuple[float, float]]:
+    def _learn_once(self, shown: Rollout) -> list[tuple[float, float]]:
         """Take a step for each batch of some decisions, in their order.
 
         Returns:
@@ -379,8 +379,8 @@ class _Training:
             loss = cross_entropy(logits, part.labels)
             if not torch.isfinite(loss):
                 raise MinibrainsError(
-                    f"the loss after {self.decisions} decisions is no number; train again with "
-                    "another name, and a smaller learning_rate"
+                    f"the loss after {self.decisions} decisions is NaN or infinite; train "
+                    "again with another name, and a smaller learning_rate"
                 )
             agreed = (logits.argmax(1) == part.labels).sum()
             known.append((loss.item() * len(part.labels), agreed.item()))
@@ -389,7 +389,7 @@ class _Training:
             self._optimizer.step()
         return known
 
-    def _answer(self, part: Shown) -> torch.Tensor:
+    def _answer(self, part: Rollout) -> torch.Tensor:
         """Return the logits of decisions, and go on to the state after them."""
         if not self.network.state_size:
             logits: torch.Tensor = self.network(part.inputs)

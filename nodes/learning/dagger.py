@@ -107,7 +107,7 @@ class DaggerRounds(Register, category="learning", collects_data=True, terminal="
                 )
 
     def open(self, host: Host) -> None:
-        load_arrow()  # what may be missing is better missed now than after an hour
+        load_arrow()  # a missing package is refused now, not after an hour
         self._host = host
         self._log = home() / "training" / self.name / LOG
 

@@ -36,14 +36,14 @@ from nodes.learning.checkpoint import (
 from nodes.learning.curves import sketch_rewards
 from nodes.learning.ppo_checkpoint import pack, size_of, unpack
 from nodes.learning.ppo_evaluation import Evaluations
-from nodes.learning.ppo_figures import Figures
 from nodes.learning.ppo_folder import TrainingFolder
 from nodes.learning.ppo_learner import PRESETS, Learner, Preset, load_package
 from nodes.learning.ppo_memory import FittedSize, Size, is_out_of_memory
+from nodes.learning.ppo_metrics import Metrics
 
 if TYPE_CHECKING:
-    from minibrains.training.games import Games
     from minibrains.training.module import RegionModule
+    from minibrains.training.vec_env import WorkflowVecEnv
 
 _FREE: Final = {
     "title", "license", "processes", "total_timesteps", "checkpoint", "save", "most",
@@ -121,8 +121,8 @@ class TrainPPO(
     critic: str = widget(
         default="",
         rebuild=True,
-        doc="the output of one of these nodes that learns to predict the value, NODE.SOCKET; empty: a "
-        "network of the same form as theirs, which is not saved",
+        doc="the output of one of these nodes that learns to predict the value, NODE.SOCKET; empty: "
+        "a network of the same form as theirs, which is not saved",
     )
     freeze: tuple[str, ...] = widget(
         default=(), rebuild=True, doc="ids of those of these nodes that keep their weights"
@@ -297,20 +297,20 @@ class TrainPPO(
             )
 
     def open(self, host: Host) -> None:
-        load_package("stable_baselines3")  # what may be missing is better missed now
+        load_package("stable_baselines3")  # a missing package is refused before the training
         self._host = host
         self._folder = TrainingFolder(home() / "training" / self.name)
-        self._games: Games | None = None
+        self._games: WorkflowVecEnv | None = None
         self._learner: Learner | None = None
         self._evaluations = Evaluations(None, {})
         self._preset = self._ppo_settings()
         decisions = self._preset.n_steps * self.n_envs
         self._fitted = FittedSize(Size(min(self._preset.batch_size, decisions), self.n_envs), host)
-        self._boundary: bytes | None = None
+        self._unsaved: bytes | None = None
         """The training at the end of the last update, if it is not in a checkpoint."""
         network = self._make_network()  # what is wrong with it is refused before the first tick
         if self.critic:
-            network.reading(self.critic)
+            network.with_output(self.critic)
 
     def _ppo_settings(self) -> Preset:
         """Return the settings of PPO: its own, and for the others those of the preset."""
@@ -338,11 +338,11 @@ class TrainPPO(
         if not self._evaluation_is_due(learner) and not self._is_finished(learner):
             if not self._update(learner):
                 return  # stopped within an update, which counts for nothing
-            self._boundary = self._pack(learner)
+            self._unsaved = self._pack(learner)
         if self._evaluation_is_due(learner):
             if not self._evaluate(learner):
                 return
-            self._boundary = self._pack(learner)
+            self._unsaved = self._pack(learner)
 
         finished = self._is_finished(learner)
         try:
@@ -361,10 +361,10 @@ class TrainPPO(
     def _is_at_checkpoint(self, learner: Learner) -> bool:
         """Return whether a checkpoint is due after this update."""
         is_last = learner.decisions >= self.total_timesteps
-        return is_last or self._figures.updates % self.checkpoint == 0
+        return is_last or self._metrics.updates % self.checkpoint == 0
 
     def _evaluation_is_due(self, learner: Learner) -> bool:
-        updates = self._figures.updates
+        updates = self._metrics.updates
         return updates > 0 and self._is_at_checkpoint(learner) and self._evaluations.is_due(updates)
 
     def _is_finished(self, learner: Learner) -> bool:
@@ -373,18 +373,18 @@ class TrainPPO(
         return 0 < self.stop_after <= self._evaluations.since_best
 
     def report(self) -> Mapping[str, Any]:
-        if self._learner is None or not self._figures.updates:
+        if self._learner is None or not self._metrics.updates:
             return {}
-        return self._metrics(self._figures.updates)
+        return self._metrics_at(self._metrics.updates)
 
-    def _metrics(self, update: int) -> dict[str, float]:
+    def _metrics_at(self, update: int) -> dict[str, float]:
         """Return the figures after an update, with those of its evaluation."""
-        return {**self._figures.at(update), **self._evaluations.at(update)}
+        return {**self._metrics.at(update), **self._evaluations.at(update)}
 
     def close(self) -> None:
         if not hasattr(self, "_folder"):
             return
-        if self._boundary is not None:  # what was learned since the last checkpoint
+        if self._unsaved is not None:  # what was learned since the last checkpoint
             self._write_progress()
         self._close_training()
 
@@ -418,16 +418,16 @@ class TrainPPO(
 
         games = self._open_fitting_games()
         limit_threads()  # games that were closed before have given back the others
-        self._figures = Figures(games.num_envs)
+        self._metrics = Metrics(games.num_envs)
         learner = self._make_learner(games)
         self._about = {"environment": games.workflow_sha256, **settings_of(self, _FREE)}
         if packed is not None:
             self._unpack(packed, learner)
         elif self._folder.resume.exists():
             resume(self._folder.resume, lambda data: self._unpack(data, learner))
-            self._host.say(f"the training {self.name} goes on after update {self._figures.updates}")
+            self._host.say(f"the training {self.name} goes on after update {self._metrics.updates}")
         self._begin_stage(games)
-        self._folder.open_logs(self._figures.episodes, learner.decisions)
+        self._folder.open_logs(self._metrics.episodes, learner.decisions)
         self._learner = learner
         return learner
 
@@ -435,7 +435,7 @@ class TrainPPO(
         """Take over what was lowered when a training was packed. Raises ValueError."""
         self._fitted.size = self._fitted.size.at_most(size_of(data) or self._fitted.wanted)
 
-    def _open_fitting_games(self) -> Games:
+    def _open_fitting_games(self) -> WorkflowVecEnv:
         """Open the games, and those of evaluations, as many as memory allows."""
         self._fitted.fit_games(self.processes, self.evaluation_episodes)
         while True:
@@ -458,9 +458,9 @@ class TrainPPO(
         settings = {"seed": self.seed, "episodes": self.evaluation_episodes, "widgets": widgets}
         return Evaluations(games, to_json(settings))
 
-    def _open_games(self, count: int, widgets: Mapping[str, Any]) -> Games:
+    def _open_games(self, count: int, widgets: Mapping[str, Any]) -> WorkflowVecEnv:
         """Open games of the environment with widget values."""
-        from minibrains.training.games import Games
+        from minibrains.training.vec_env import WorkflowVecEnv
 
         arguments = {
             "workflow": self.workflow,
@@ -471,7 +471,7 @@ class TrainPPO(
             "packs": self._host.packs,
         }
         try:
-            return Games(arguments, count, min(self.processes, count))
+            return WorkflowVecEnv(arguments, count, min(self.processes, count))
         except WorkflowError as error:
             if "a process can have one emulator" not in str(error):
                 raise
@@ -491,7 +491,7 @@ class TrainPPO(
             network.network(node).requires_grad_(False)
         return network
 
-    def _make_learner(self, games: Games) -> Learner:
+    def _make_learner(self, games: WorkflowVecEnv) -> Learner:
         from gymnasium.spaces import Discrete
 
         if not isinstance(games.action_space, Discrete):
@@ -512,20 +512,20 @@ class TrainPPO(
             seed=self.seed,
         )
 
-    def _begin_stage(self, games: Games) -> None:
+    def _begin_stage(self, games: WorkflowVecEnv) -> None:
         """Let the next episodes begin in the states of the present stage."""
         if self.stages:
-            games.begin_in(self.stages[self._figures.stage])
+            games.begin_in(self.stages[self._metrics.stage])
 
     def _pack(self, learner: Learner) -> bytes:
-        return pack(learner, self._figures, self._evaluations, self._about)
+        return pack(learner, self._metrics, self._evaluations, self._about)
 
     def _unpack(self, data: bytes, learner: Learner) -> None:
-        unpack(data, learner, self._figures, self._evaluations, self._about)
+        unpack(data, learner, self._metrics, self._evaluations, self._about)
 
     def _close_training(self) -> None:
         """Close the games and the logs, if they are open."""
-        self._boundary = self._learner = None
+        self._unsaved = self._learner = None
         if self._games is not None:
             self._games.close()
             self._games = None
@@ -544,42 +544,42 @@ class TrainPPO(
             if not is_out_of_memory(error):
                 raise
         # the error and all that it holds are gone here
-        self._fitted.lower(f"update {self._figures.updates + 1} did not fit")
-        if self._boundary is not None:
+        self._fitted.lower(f"update {self._metrics.updates + 1} did not fit")
+        if self._unsaved is not None:
             self._write_progress()
         self._close_training()  # the next tick opens the training again
         return False
 
     def _play_and_learn(self, learner: Learner) -> bool:
-        figures = self._figures
+        metrics = self._metrics
         learned = learner.learn(
-            figures.updates + 1,
+            metrics.updates + 1,
             self._on_decisions,
-            critic_only=figures.updates < self.critic_first,
+            critic_only=metrics.updates < self.critic_first,
         )
         if learned is None:
             return False
-        figures.end_update(learner.decisions, **learned)
-        if figures.change_stage(len(self.stages), self.rise, self.fall):
+        metrics.end_update(learner.decisions, **learned)
+        if metrics.change_stage(len(self.stages), self.rise, self.fall):
             self._begin_stage(learner.games)
-            self._host.say(f"stage {figures.stage + 1} of {len(self.stages)}")
-        self._folder.log_scalars(figures.at(figures.updates), learner.decisions)
+            self._host.say(f"stage {metrics.stage + 1} of {len(self.stages)}")
+        self._folder.log_scalars(metrics.at(metrics.updates), learner.decisions)
         return True
 
     def _on_decisions(self, local: Mapping[str, Any], _: Any) -> bool:
         """Note the rewards of a decision in each game; return False to stop."""
         seconds = self._folder.seconds
-        over = self._figures.add(local["rewards"], local["dones"], local["infos"], seconds)
+        over = self._metrics.add(local["rewards"], local["dones"], local["infos"], seconds)
         self._folder.log_episodes(over, local["infos"])
         decisions = local["self"].num_timesteps
-        self._host.progress(decisions, self.total_timesteps, self._figures.text())
+        self._host.progress(decisions, self.total_timesteps, self._metrics.text())
         return not self._host.stopping
 
     # -- an evaluation -----------------------------------------------------------------------------
 
     def _evaluate(self, learner: Learner) -> bool:
         """Evaluate the policy; return False if that was stopped."""
-        update, decisions = self._figures.updates, learner.decisions
+        update, decisions = self._metrics.updates, learner.decisions
         self._host.progress(decisions, self.total_timesteps, "evaluation")
         policy = learner.model.policy
         if not self._evaluations.evaluate(policy, update, decisions, lambda: self._host.stopping):
@@ -597,7 +597,7 @@ class TrainPPO(
 
     def _write_checkpoint(self, learner: Learner) -> None:
         """Write a checkpoint: the brains, the curves, and last of all what it goes on from."""
-        update = self._figures.updates
+        update = self._metrics.updates
         if self.save == "always" or self._is_best(update):
             folder = self._folder.make_checkpoint(update)
             for node, brain in self._learned(learner.model.policy.actor).items():
@@ -617,19 +617,19 @@ class TrainPPO(
         """Return whether the policy is the best so far: by its evaluation, if there are any."""
         if self.evaluation_episodes:
             return self._evaluations.is_best(update)
-        rewards = self._figures.curves["ep_rew_mean"]
+        rewards = self._metrics.curves["ep_rew_mean"]
         return bool(rewards[-1] >= np.nanmax(rewards))
 
     def _write_progress(self) -> None:
         """Write the curves, and what the training goes on from, if it is not written yet."""
-        self._folder.write_tables(self._figures, self._evaluations)
-        if self._boundary is not None:
-            write_atomic(self._folder.resume, self._boundary)
-            self._boundary = None
+        self._folder.write_tables(self._metrics, self._evaluations)
+        if self._unsaved is not None:
+            write_atomic(self._folder.resume, self._unsaved)
+            self._unsaved = None
 
     def _save_result(self, learner: Learner) -> None:
         """Save the trained brains among those of the user: the last, or the best evaluated."""
-        network, update = learner.model.policy.actor, self._figures.updates
+        network, update = learner.model.policy.actor, self._metrics.updates
         if self.save == "better" and self._evaluations.curves:
             network = self._make_network()
             network.load_state_dict(self._evaluations.best_weights)
@@ -653,17 +653,17 @@ class TrainPPO(
             workflow=workflow.name,
             workflow_sha256=workflow.sha256,
             environment={"workflow": self.workflow, "sha256": self._about["environment"]},
-            metrics={name: round(value, 6) for name, value in self._metrics(update).items()},
+            metrics={name: round(value, 6) for name, value in self._metrics_at(update).items()},
         )
         return sha256
 
     def _show(self, learner: Learner, finished: bool) -> None:
-        latest = self._figures.at(self._figures.updates)
+        latest = self._metrics.at(self._metrics.updates)
         self.now = PPOLearning(
             learner.decisions,
             latest.get("ep_rew_mean", ABSENT),
             latest.get("won", ABSENT),
             latest["entropy"],
-            sketch_rewards(self._figures.curves, self.total_timesteps),
+            sketch_rewards(self._metrics.curves, self.total_timesteps),
             finished,
         )

@@ -10,8 +10,8 @@ import numpy as np
 
 from nodes.learning import checkpoint
 from nodes.learning.ppo_evaluation import Evaluations
-from nodes.learning.ppo_figures import Figures
 from nodes.learning.ppo_memory import Size
+from nodes.learning.ppo_metrics import Metrics
 
 if TYPE_CHECKING:
     import torch
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def pack(
     learner: Learner,
-    figures: Figures,
+    metrics: Metrics,
     evaluations: Evaluations,
     about: Mapping[str, Any],
 ) -> bytes:
@@ -31,7 +31,7 @@ def pack(
 
     Args:
         learner: The policy and its games.
-        figures: What was counted so far.
+        metrics: What was counted so far.
         evaluations: The evaluations so far.
         about: What the training depends on; JSON.
     """
@@ -55,7 +55,7 @@ def pack(
         "size": Size(model.batch_size, games.num_envs),
         "moments": games.moments(),
         "starts": np.asarray(model._last_episode_starts).tolist(),
-        "figures": figures.state(),
+        "figures": metrics.state(),
         "evaluations": evaluations.state(),
     }
     metadata = {
@@ -69,7 +69,7 @@ def pack(
 def unpack(
     data: bytes,
     learner: Learner,
-    figures: Figures,
+    metrics: Metrics,
     evaluations: Evaluations,
     about: Mapping[str, Any],
 ) -> None:
@@ -88,7 +88,7 @@ def unpack(
     model.policy.load_state_dict(parts["policy"])
     checkpoint.load_optimizer(model.policy.optimizer, parts.get("optimizer", {}))
     model.num_timesteps = rest["decisions"]
-    figures.load_state(rest["figures"])
+    metrics.load_state(rest["figures"])
     if "evaluations" in rest:
         evaluations.load_state(rest["evaluations"], parts.get("best", {}))
 
@@ -102,7 +102,7 @@ def unpack(
     model._last_episode_starts = np.array(rest["starts"][:count], bool)
     for name, tensor in _recurrent_states(learner).items():
         tensor.copy_(parts["memory"][name][:, :count])
-    figures.keep_games(count)
+    metrics.keep_games(count)
 
 
 def _recurrent_states(learner: Learner) -> dict[str, torch.Tensor]:

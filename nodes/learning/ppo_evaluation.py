@@ -10,8 +10,8 @@ import numpy as np
 if TYPE_CHECKING:
     import torch
 
-    from minibrains.training.games import Games
     from minibrains.training.policy import RegionPolicy
+    from minibrains.training.vec_env import WorkflowVecEnv
 
 
 class Evaluations:
@@ -21,7 +21,7 @@ class Evaluations:
     without them.
     """
 
-    def __init__(self, games: Games | None, settings: Mapping[str, Any]) -> None:
+    def __init__(self, games: WorkflowVecEnv | None, settings: Mapping[str, Any]) -> None:
         """Begin with none.
 
         Args:
@@ -117,7 +117,7 @@ class Evaluations:
 
 
 def play_episodes(
-    games: Games,
+    games: WorkflowVecEnv,
     policy: RegionPolicy,
     count: int,
     seed: int,
@@ -126,8 +126,9 @@ def play_episodes(
     """Play the first episodes of a run, with a policy that chooses its most likely actions.
 
     Args:
-        games: Games to play them, up to as many as episodes. Each plays some that follow each
-            other; one that is ready goes on, which does not count.
+        games: Games to play them, up to as many as episodes. Each plays consecutive
+            ones; one that has played its share goes on, because a VecEnv cannot stop single games,
+            and what it plays then is ignored.
         policy: The policy.
         count: The number of episodes.
         seed: The seed of the run.

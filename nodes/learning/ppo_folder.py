@@ -13,7 +13,7 @@ from minibrains.files import LineFile, write_atomic
 from nodes.learning import curves
 from nodes.learning.checkpoint import RESUME
 from nodes.learning.ppo_evaluation import Evaluations
-from nodes.learning.ppo_figures import Figures
+from nodes.learning.ppo_metrics import Metrics
 from nodes.rewards.breakdown import BREAKDOWN, append_row, breakdown_row
 
 _ROLLOUT: Final = frozenset({"decisions", "ep_rew_mean", "won", "stage"})
@@ -104,10 +104,10 @@ class TrainingFolder:
             self._monitor.close()
             self._monitor = None
 
-    def write_tables(self, figures: Figures, evaluations: Evaluations) -> None:
+    def write_tables(self, metrics: Metrics, evaluations: Evaluations) -> None:
         """Write the tables with a row for each update, and for each evaluation."""
-        curves.write_csv(self.path / "updates.csv", figures.curves)
-        curves.write_csv(self.path / "behavior_metrics.csv", figures.behavior_curves)
+        curves.write_csv(self.path / "updates.csv", metrics.curves)
+        curves.write_csv(self.path / "behavior_metrics.csv", metrics.behavior_curves)
         if evaluations.curves:
             curves.write_csv(self.path / "evaluations.csv", evaluations.curves)
 

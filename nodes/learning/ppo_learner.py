@@ -13,8 +13,8 @@ from minibrains.errors import MinibrainsError
 from minibrains.packages import install_extra_command
 
 if TYPE_CHECKING:
-    from minibrains.training.games import Games
     from minibrains.training.module import RegionModule
+    from minibrains.training.vec_env import WorkflowVecEnv
 
 
 class Preset(NamedTuple):
@@ -43,7 +43,7 @@ class Learner:
 
     def __init__(
         self,
-        games: Games,
+        games: WorkflowVecEnv,
         make_network: Callable[[], RegionModule],
         preset: Preset,
         *,
@@ -141,7 +141,7 @@ class Learner:
             The columns of updates.csv that the algorithm knows; None if it was stopped.
 
         Raises:
-            MinibrainsError: A loss or a weight is no number.
+            MinibrainsError: A loss or a weight is NaN or infinite.
         """
         model, policy = self.model, self.model.policy
         policy.let_actor_learn(not critic_only)
@@ -206,9 +206,9 @@ def load_package(name: str) -> Any:
 
 
 def _check_finite(update: int, values: list[float]) -> None:
-    """Raise MinibrainsError if a loss or a weight is no number."""
+    """Raise MinibrainsError if a loss or a weight is NaN or infinite."""
     if not np.isfinite(values).all():
         raise MinibrainsError(
-            f"the loss of update {update} is no number; train again with another name, and a "
+            f"the loss of update {update} is NaN or infinite; train again with another name, and a "
             "smaller learning_rate or smaller rewards"
         )

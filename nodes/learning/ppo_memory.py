@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from gymnasium.spaces import Space
 
     from minibrains.host import Host
-    from minibrains.training.games import Games
     from minibrains.training.module import RegionModule
+    from minibrains.training.vec_env import WorkflowVecEnv
 
 MIB: Final = 2**20
 PROCESS: Final = 220 * MIB
@@ -92,7 +92,7 @@ class FittedSize:
             self.lower(reason, batch_first=False)
 
     def fit_learning(
-        self, network: RegionModule, games: Games, steps: int, has_prior: bool
+        self, network: RegionModule, games: WorkflowVecEnv, steps: int, has_prior: bool
     ) -> None:
         """Lower batch and number of games until all that comes beside the games fits what is free.
 

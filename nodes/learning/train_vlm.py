@@ -138,7 +138,7 @@ class VLMTraining(Imitation, abstract=True):
             _check_questions(f"instructions of {name}", questions)
 
     def open(self, host: Host) -> None:
-        load_arrow()  # what may be missing is better missed now than after an hour
+        load_arrow()  # a missing package is refused now, not after an hour
         curves.load_pyplot()
         silence_transformers()
         import minibrains.training.answers  # noqa: F401  # takes a while
@@ -582,7 +582,7 @@ class TrainVLM(
             tokens = int((first["input_ids"] == asked.model.config.image_token_id).sum())
             width = asked.model.get_input_embeddings().embedding_dim
             family = FAMILIES[self.brain.model_type]
-            learner.learn_to_tell(
+            learner.add_auxiliary_head(
                 asked.model.get_submodule(family.eyes),
                 tokens * width,
                 len(self.auxiliary),

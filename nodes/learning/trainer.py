@@ -127,7 +127,7 @@ class Trainer:
         """Take one step.
 
         Raises:
-            NotFiniteError: The loss is no number; it has the batch.
+            NotFiniteError: The loss is NaN or infinite; it has the batch.
         """
         import torch
         from torch.nn import functional
@@ -319,7 +319,7 @@ class Trainer:
 
 
 class NotFiniteError(MinibrainsError):
-    """A loss is no number."""
+    """A loss is NaN or infinite."""
 
     def __init__(self, step: int, loss: float, batch: Mapping[str, np.ndarray]) -> None:
         """Remember the batch: arrays by name."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from minibrains.evaluation.play import Games
+from minibrains.evaluation.play import EpisodeRunner
 from minibrains.evaluation.player import Player
 from minibrains.evaluation.report import outcome
 from minibrains.evaluation.rows import Rows
@@ -55,7 +55,7 @@ def play_games(
             bar.set_postfix_str(f"won {ends['won']} of {ends.total()}", refresh=False)
             bar.update()
 
-        games = Games(lambda: launcher(workers), tell, ended)
+        games = EpisodeRunner(lambda: launcher(workers), tell, ended)
         with stop_on_interrupt(games):
             for player, indices, known in zip(players, missing, rows, strict=True):
                 bar.set_description(f"{player.name} {player.protocol.opponent}".rstrip())

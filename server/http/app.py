@@ -17,7 +17,7 @@ from server.http.data_sets import DataSets
 from server.http.digests import Digests
 from server.http.editor_files import EditorFiles, built_editor
 from server.http.folders import DataFolders
-from server.http.games import Games
+from server.http.games import GameRoutes
 from server.http.guard import add_headers, guard, is_loopback
 from server.http.history import History
 from server.http.http_errors import REQUEST_TIMEOUT, answer_errors
@@ -91,7 +91,7 @@ def make_app(settings: ServiceSettings, registry: Registry) -> web.Application:
         PartFiles(folders, clients.files_changed),
         brains,
         data_sets,
-        Games(),
+        GameRoutes(),
         Sharing(folders, types, history, clients.files_changed),
         Pictures(folders),
         RunRoutes(runs, history, types, folders),

@@ -21,7 +21,7 @@ _PLAYERS: Final = 1
 """Number of players whose default state is told."""
 
 
-class Games:
+class GameRoutes:
     """The games whose ROM is on this machine."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 from aiohttp import web
 
 from minibrains.errors import MinibrainsError, describe_error, faults_of
-from minibrains.evaluation.play import Games
+from minibrains.evaluation.play import EpisodeRunner
 from minibrains.evaluation.rows import Rows
 from minibrains.evaluation.sweep import Axis, Sweep, write_result
 from minibrains.process.local import ProcessLauncher
@@ -67,7 +67,7 @@ class Sweeps:
         self._folders, self._types, self._config = folders, types, config
         self._broadcast = broadcast
         self._playing: _Playing | None = None
-        self._games: Games | None = None
+        self._games: EpisodeRunner | None = None
 
     def routes(self) -> Iterator[web.RouteDef]:
         """Yield the routes."""
@@ -138,7 +138,7 @@ class Sweeps:
             with suppress(RuntimeError):  # the event loop has ended
                 loop.call_soon_threadsafe(self._broadcast, "sweep", description)
 
-        games = self._games = Games(lambda: ProcessLauncher(1), lambda line: None, tell)
+        games = self._games = EpisodeRunner(lambda: ProcessLauncher(1), lambda line: None, tell)
 
         def play() -> None:
             try:
@@ -150,7 +150,7 @@ class Sweeps:
 
         threading.Thread(target=play, name="plays a sweep", daemon=True).start()
 
-    def _play(self, playing: _Playing, games: Games) -> None:
+    def _play(self, playing: _Playing, games: EpisodeRunner) -> None:
         sweep = playing.sweep
         missing = sweep.missing(playing.rows)
         for variant, numbers, rows in zip(sweep.variants, missing, playing.rows, strict=True):

@@ -11,7 +11,7 @@ import pytest
 from minibrains.doctor.checks import CAUSES, Cause, examine
 from minibrains.doctor.evidence import (
     Buttons,
-    ChannelFigures,
+    ChannelStatistics,
     Demonstrations,
     Evidence,
     InputProbe,
@@ -62,9 +62,9 @@ def policy(count: int = 600, seed: int = 0) -> Evidence:
             asked=asked,
             logits=logits[:300],
             shuffled=rng.permutation(logits[:300]),
-            inputs={"stack/frames": ChannelFigures.of(frames)},
+            inputs={"stack/frames": ChannelStatistics.of(frames)},
         ),
-        inputs={"stack/frames": ChannelFigures.of(frames[:100])},
+        inputs={"stack/frames": ChannelStatistics.of(frames[:100])},
         probes=(
             InputProbe(
                 name="stack/frames",
@@ -243,13 +243,13 @@ def other_settings() -> Evidence:
 
 def other_scale() -> Evidence:
     frames = 255 * np.random.default_rng(1).normal(0, 1, (100, 3, 8, 8))
-    return replace(policy(), inputs={"stack/frames": ChannelFigures.of(frames)})
+    return replace(policy(), inputs={"stack/frames": ChannelStatistics.of(frames)})
 
 
 def other_channels() -> Evidence:
     frames = np.random.default_rng(1).normal(0, 1, (100, 3, 8, 8))
     frames[:, 1] = 0
-    return replace(policy(), inputs={"stack/frames": ChannelFigures.of(frames)})
+    return replace(policy(), inputs={"stack/frames": ChannelStatistics.of(frames)})
 
 
 def unused_in_the_data() -> Evidence:

@@ -111,7 +111,9 @@ def test_a_brain_with_the_same_contents_is_the_same_player(
 def test_a_brain_that_cannot_play_is_refused_before_a_game(
     against: str, words: str, tmp_path: Path, minibrains: Command
 ) -> None:
-    done = minibrains("evaluate", "sf2_vector", *LEVEL4, "--episodes", "1", "--compare-with", against)
+    done = minibrains(
+        "evaluate", "sf2_vector", *LEVEL4, "--episodes", "1", "--compare-with", against
+    )
     assert done.returncode == 2
     assert words in done.stderr, done.stderr
     assert "Traceback" not in done.stderr

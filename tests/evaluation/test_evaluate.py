@@ -814,7 +814,15 @@ def test_an_episode_that_fails_counts_and_the_others_are_played(
         ),
         (("hello", "--states", "validation", "--episodes", "1"), "an evaluation needs one console"),
         (
-            ("duel_expert", "--states", "validation", "--episodes", "1", "--compare-with", "airstriker"),
+            (
+                "duel_expert",
+                "--states",
+                "validation",
+                "--episodes",
+                "1",
+                "--compare-with",
+                "airstriker",
+            ),
             "it plays another game",
         ),
         (

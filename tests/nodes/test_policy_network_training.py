@@ -119,7 +119,7 @@ def test_no_unit_is_left_out_while_ppo_compares() -> None:
 )
 def test_a_critic_that_is_no_number_of_the_region_is_refused(critic: str, message: str) -> None:
     with pytest.raises(MinibrainsError, match=message):
-        region("sf2_policy", PARTS).reading(critic)
+        region("sf2_policy", PARTS).with_output(critic)
 
 
 # -- TrainPPO --------------------------------------------------------------------------------------

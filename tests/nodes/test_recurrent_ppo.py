@@ -15,9 +15,9 @@ import pytest
 
 from minibrains import MinibrainsError, Run, RunSpec, TorchNode
 from minibrains.hooks import Budget, Hook
-from minibrains.training.games import Games
 from minibrains.training.module import region
 from minibrains.training.recurrent import RecurrentRegionPolicy
+from minibrains.training.vec_env import WorkflowVecEnv
 from nodes.policies.memory import VectorMemory, VectorMemoryBrain
 from nodes.policies.vector import VectorPolicy
 from tests.support.command import Command
@@ -138,7 +138,7 @@ def test_it_plays_as_it_was_trained(pack: str) -> None:
             pass
 
     arguments = {"workflow": "recall.json", "train": TRAIN, "brains": RESTLESS, "packs": [pack]}
-    games = Games(arguments, games=2, processes=0)
+    games = WorkflowVecEnv(arguments, games=2, processes=0)
     policy = RecurrentRegionPolicy(
         games.observation_space,
         games.action_space,

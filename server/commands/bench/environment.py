@@ -14,7 +14,7 @@ from PIL import Image
 from minibrains.console import find_console
 from minibrains.graph.catalog import find_workflow
 from minibrains.training.env import WorkflowEnv
-from minibrains.training.games import Games
+from minibrains.training.vec_env import WorkflowVecEnv
 from nodes.actions.sink import ActionTable
 from server.commands.bench.measure import medians
 
@@ -135,7 +135,10 @@ class ByHand(gymnasium.Env[np.ndarray, int]):
 
 
 def _two_processes() -> dict[str, Any]:
-    with closing(Games(_duel(), GAMES, 1)) as one, closing(Games(_duel(), GAMES, 2)) as two:
+    with (
+        closing(WorkflowVecEnv(_duel(), GAMES, 1)) as one,
+        closing(WorkflowVecEnv(_duel(), GAMES, 2)) as two,
+    ):
         seconds = medians({"one": _decisions(one), "two": _decisions(two)}, DUEL_TURNS)
     decisions = GAMES * ROUNDS
     rate_of_one = decisions / seconds["one"]
@@ -145,7 +148,10 @@ def _two_processes() -> dict[str, Any]:
 
 def _native() -> dict[str, Any]:
     on_rom = {**_duel(), "workflow": _with_emulator()}
-    with closing(Games(_duel(), 1, 1)) as native, closing(Games(on_rom, 1, 1)) as emulated:
+    with (
+        closing(WorkflowVecEnv(_duel(), 1, 1)) as native,
+        closing(WorkflowVecEnv(on_rom, 1, 1)) as emulated,
+    ):
         players = {"native": _decisions(native), "emulated": _decisions(emulated)}
         seconds = medians(players, DUEL_TURNS)
     native_rate = ROUNDS / seconds["native"]
@@ -158,7 +164,7 @@ def _duel() -> dict[str, Any]:
     return {"workflow": "duel_vector", "train": ["head"]}
 
 
-def _decisions(games: Games) -> Callable[[], None]:
+def _decisions(games: WorkflowVecEnv) -> Callable[[], None]:
     """Return a function that plays ROUNDS decisions in each game, from its next episode on."""
 
     def play() -> None:

@@ -7,7 +7,7 @@ import { Connection } from "../live/connection";
 import { FullPicture } from "../live/full_picture";
 import { LiveView } from "../live/live_view";
 import { PlayerInput } from "../live/player_input";
-import { applyEvent, isLive, isTicking, newRun, type Run } from "../live/run";
+import { applyEvent, isActive, isLive, newRun, type Run } from "../live/run";
 import { countFrames, Screens } from "../live/screens";
 import { Seeking } from "../live/seeking";
 import { wireValues } from "../live/wire_values";
@@ -188,7 +188,7 @@ export class Session {
 
   /** Open the tape of a finished run, or the last ticks of the one that is shown, to see any of its ticks. */
   async rewind(id: string): Promise<void> {
-    const isShown = isTicking(this.run) && this.run.id === id;
+    const isShown = isActive(this.run) && this.run.id === id;
     const waiting = { id, graph: this.#playedGraph, breakpoints: this.#playedBreakpoints };
     try {
       const opened = await api.rewind(id, this.#connection.client);
@@ -232,7 +232,7 @@ export class Session {
   /** Show another tick of the run that is rewound, and of the one beside it; of a run that goes on, open its last ticks first. */
   async seek(tick: number): Promise<void> {
     const { run } = this;
-    if (!isTicking(run)) {
+    if (!isActive(run)) {
       if (this.isInThePast) this.#wanted = tick;
       return;
     }
@@ -250,14 +250,14 @@ export class Session {
   /** Play one tick, or return to the one before; then the run is paused. */
   async step(by: 1 | -1): Promise<void> {
     const { run } = this;
-    if (!isTicking(run)) return;
+    if (!isActive(run)) return;
     if (run.rewinds !== null || by === -1) await this.seek(Math.max(0, run.ticks + by));
     else await this.control("step");
   }
 
   /** Only a recorded run has a state at each of its ticks. */
   get canFork(): boolean {
-    return isTicking(this.run) && this.run.rewinds !== null;
+    return isActive(this.run) && this.run.rewinds !== null;
   }
 
   /** The changes on the page with which a fork would play, compared with the run that is rewound. */
@@ -297,7 +297,7 @@ export class Session {
     const beside = new Beside(id, isFork, this.run.id, {
       changed: () => {
         // while it is played, this one goes with it
-        if (isTicking(beside.run) && beside.run.rewinds === null) void this.seek(beside.run.ticks);
+        if (isActive(beside.run) && beside.run.rewinds === null) void this.seek(beside.run.ticks);
         this.#emit("run");
       },
       read: () => {
@@ -376,7 +376,7 @@ export class Session {
     if (this.run === before) {
       for (const type of ["run", "nodes", "values"])
         this.run = applyEvent(this.run, type, type === "run" ? data : { ...data, prompt_id: id });
-      if (isTicking(this.run)) this.#showWanted();
+      if (isActive(this.run)) this.#showWanted();
     }
     if (isObject(data.error))
       this.run = applyEvent(this.run, "failed", { ...data.error, prompt_id: id });
@@ -441,7 +441,7 @@ export class Session {
 
   /** A run that is filmed needs a console. */
   get canToggleRecording(): boolean {
-    if (isLive(this.run)) return isTicking(this.run) && this.run.rewinds === null;
+    if (isLive(this.run)) return isActive(this.run) && this.run.rewinds === null;
     return this.editor.hasConsole;
   }
 
@@ -465,7 +465,7 @@ export class Session {
 
   /** A clip needs a run that ticks, and a console. */
   get canKeepClip(): boolean {
-    return isTicking(this.run) && this.run.rewinds === null && this.editor.hasConsole;
+    return isActive(this.run) && this.run.rewinds === null && this.editor.hasConsole;
   }
 
   async control(what: Control, id = this.run?.id): Promise<void> {
@@ -486,7 +486,7 @@ export class Session {
 
   /** Slow motion needs a clock: that of a run in real time, or of one that is rewound. */
   get canSlowDown(): boolean {
-    return isTicking(this.run) && (this.run.rewinds !== null || this.run.clock === "realtime");
+    return isActive(this.run) && (this.run.rewinds !== null || this.run.clock === "realtime");
   }
 
   /** Play in slow motion, at a share of the console's frame rate. */
@@ -660,7 +660,7 @@ export class Session {
     const { at } = this.run;
     if (at !== null && at !== before.at) this.editor.board.select([at.node]);
     if (before.state === "running" && this.run.rewinds !== null) this.#takeBesideAlong();
-    if (isTicking(this.run) && !isTicking(before)) {
+    if (isActive(this.run) && !isActive(before)) {
       void this.#editLive(); // what was changed while it waited
       this.#showWanted();
     }
@@ -756,7 +756,7 @@ export class Session {
   #isChanged(): boolean {
     const { faults } = this.editor;
     const { workflow } = this.editor.document;
-    if (!isTicking(this.run) || !this.#playedGraph || faults.length) return false;
+    if (!isActive(this.run) || !this.#playedGraph || faults.length) return false;
     return !this.#isSame(workflow) || !same(workflow.breakpoints ?? {}, this.#playedBreakpoints);
   }
 

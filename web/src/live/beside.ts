@@ -5,7 +5,7 @@ import { api, type Difference, type Timeline } from "../api";
 import { isObject, type JsonObject } from "../model/json";
 import { showMessage } from "../ui/overlay";
 import { Connection } from "./connection";
-import { applyEvent, isLive, isTicking, newRun, type Run } from "./run";
+import { applyEvent, isActive, isLive, newRun, type Run } from "./run";
 import { countFrames } from "./screens";
 import { Seeking } from "./seeking";
 
@@ -114,7 +114,7 @@ export class Beside {
     if (this.run === before || this.#isClosed) return;
     const isTape = this.run.rewinds !== null;
     if (!isTape && !isLive(this.run)) void this.#once("tape", () => this.#openTape());
-    if (isTape && isTicking(this.run)) void this.#once("timeline", () => this.#readTimeline());
+    if (isTape && isActive(this.run)) void this.#once("timeline", () => this.#readTimeline());
     this.events.changed();
   }
 

@@ -72,7 +72,7 @@ export const LIVE: ReadonlySet<RunState> = new Set([
 export const isLive = (run: Run | null): run is Run => run !== null && LIVE.has(run.state);
 
 /** Return true if the run ticks, or is paused between two ticks. */
-export const isTicking = (run: Run | null): run is Run =>
+export const isActive = (run: Run | null): run is Run =>
   run !== null && (run.state === "running" || run.state === "paused");
 
 const STATES: ReadonlySet<string> = new Set<NodeState>([

@@ -36,7 +36,7 @@ export function linkError(
   }
   if (closesLoop(linking, { from, to })) {
     const name = typeName(target.type);
-    return `This link closes a loop through ${to.node} (${name}) within one tick. Put a Previous node into it: every loop crosses a register.`;
+    return `This link closes a loop through ${to.node} (${name}) within one tick. Put a Previous node into it, or let a node on it think while the game goes on.`;
   }
   return null;
 }

@@ -6,7 +6,7 @@ import type { Files } from "../editor/files";
 import type { Parts } from "../editor/parts";
 import type { Pictures } from "../editor/pictures";
 import type { Session } from "../editor/session";
-import { isLive, isTicking } from "../live/run";
+import { isActive, isLive } from "../live/run";
 import type { Point } from "../model/workflow";
 import { askForBox } from "./box_dialog";
 import { colourMenu } from "./colour_menu";
@@ -101,21 +101,21 @@ export function makeCommands(
       name: "Pause or resume",
       section: "Run",
       keys: ["p"],
-      isDisabled: () => !isTicking(session.run),
+      isDisabled: () => !isActive(session.run),
       run: () => void session.control(session.run?.state === "paused" ? "resume" : "pause"),
     },
     {
       name: "One tick forwards",
       section: "Run",
       keys: ["."],
-      isDisabled: () => !isTicking(session.run),
+      isDisabled: () => !isActive(session.run),
       run: () => void session.step(1),
     },
     {
       name: "One node forwards, within a tick",
       section: "Run",
       keys: ["i"],
-      isDisabled: () => !isTicking(session.run),
+      isDisabled: () => !isActive(session.run),
       run: () => {
         context.showValues();
         void session.control("step_node");
@@ -125,7 +125,7 @@ export function makeCommands(
       name: "One tick back",
       section: "Run",
       keys: [","],
-      isDisabled: () => !isTicking(session.run),
+      isDisabled: () => !isActive(session.run),
       run: () => void session.step(-1),
     },
     {

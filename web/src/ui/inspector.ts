@@ -6,7 +6,7 @@ import type { Editor } from "../editor/editor";
 import type { Session } from "../editor/session";
 import { durationText, meanOf, type NodeTicks } from "../live/budget";
 import { progressText } from "../live/progress";
-import { isLive, isTicking } from "../live/run";
+import { isActive, isLive } from "../live/run";
 import { savingsText } from "../live/savings";
 import { BOX, inputOf, labelOf, type NodeType } from "../model/catalog";
 import { isObject, type Json, own, withKey } from "../model/json";
@@ -212,7 +212,7 @@ export class Inspector {
     const container = this.element.querySelector<HTMLElement>(".game");
     const id = this.editor.selection[0];
     if (!container || this.editor.selection.length !== 1 || !id) return;
-    const isOn = isTicking(this.session.run) && this.editor.typeOf(id)?.console === true;
+    const isOn = isActive(this.session.run) && this.editor.typeOf(id)?.console === true;
     if (isOn === container.hasChildNodes()) return;
     container.replaceChildren(
       ...(isOn

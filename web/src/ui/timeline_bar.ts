@@ -4,7 +4,7 @@
 import { api, type Timeline } from "../api";
 import type { Editor } from "../editor/editor";
 import type { Session } from "../editor/session";
-import { isLive, isTicking, type Run } from "../live/run";
+import { isActive, isLive, type Run } from "../live/run";
 import {
   KINDS,
   type Kind,
@@ -111,7 +111,7 @@ export class TimelineBar {
       this.#offer(run);
       return;
     }
-    if (this.#run !== run.id && isTicking(run)) void this.#load(run.id);
+    if (this.#run !== run.id && isActive(run)) void this.#load(run.id);
     this.#showChanges();
     if (this.#timeline === null) {
       const ticks = isInThePast ? "the last ticks" : `the tape: tick ${number(run.ticks)}`;

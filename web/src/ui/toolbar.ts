@@ -4,7 +4,7 @@ import { keyText } from "../editor/commands";
 import type { Editor } from "../editor/editor";
 import type { Files } from "../editor/files";
 import type { Session } from "../editor/session";
-import { isLive, isTicking, type Run, stepText } from "../live/run";
+import { isActive, isLive, type Run, stepText } from "../live/run";
 import type { Clock } from "../model/workflow";
 import { button, h, icon, iconButton } from "./dom";
 
@@ -167,7 +167,7 @@ export function toolbar(
     const hasTape = run?.recorded ?? false;
     const live = isLive(run);
     start.hidden = live;
-    pause.hidden = !isTicking(run);
+    pause.hidden = !isActive(run);
     stop.hidden = !live;
     record.hidden = live && run.rewinds !== null;
     record.disabled = !session.connected || !session.canToggleRecording;

@@ -29,7 +29,7 @@ _FORMER: Final[Mapping[str, str]] = {
 """What older checkpoints call them."""
 
 
-class Figures:
+class Metrics:
     """The figures of a policy that learns."""
 
     def __init__(self, games: int) -> None:

@@ -1,4 +1,4 @@
-"""Games: many environments, spread over processes, as a VecEnv of Stable-Baselines3."""
+"""WorkflowVecEnv: many environments, spread over processes, as a VecEnv of Stable-Baselines3."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHUTDOWN: Final = 5.0
 """Seconds that a process gets to close its games before it is killed."""
 
 
-class Games(VecEnv):
+class WorkflowVecEnv(VecEnv):
     """Many games of a workflow, as Stable-Baselines3 plays them.
 
     A game that is over begins its next episode at once. Each process has as many games as the
