@@ -121,8 +121,8 @@ class TrainPPO(
     critic: str = widget(
         default="",
         rebuild=True,
-        doc="the output of one of these nodes that learns to predict the value, NODE.SOCKET; empty: "
-        "a network of the same form as theirs, which is not saved",
+        doc="the output of one of these nodes that learns to predict the value, NODE.SOCKET; "
+        "empty: a network of the same form as theirs, which is not saved",
     )
     freeze: tuple[str, ...] = widget(
         default=(), rebuild=True, doc="ids of those of these nodes that keep their weights"

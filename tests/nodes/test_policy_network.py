@@ -180,7 +180,7 @@ def test_a_gradient_reaches_every_part(files: dict[str, Path]) -> None:
     network = region("sf2_policy", PARTS, brains=files)
     shown = seen(6)
     logits, _ = network(shown, network.initial(2))
-    values, _ = network.reading("value.number")(shown, network.initial(2))
+    values, _ = network.with_output("value.number")(shown, network.initial(2))
     loss: Any = logits.logsumexp(1).sum() + values.sum()
     loss.backward()
 
