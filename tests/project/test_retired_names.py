@@ -177,6 +177,14 @@ RETIRED = {
     "look_at": "preprocess_samples",
     "as_shown": "normalised",
     "Interval": "CheckpointCallback",
+    # what readers of the training code asked for
+    "OwnCritic": "SharedCritic",
+    "is_opposed": "is_compared",
+    "learn_to_tell": "add_auxiliary_head",
+    "ppo_figures": "ppo_metrics",
+    "ChannelFigures": "ChannelStatistics",
+    "_when_marked": "_when_pending",
+    "_hear": "_on_note",
 }
 """Retired identifier -> what to write instead.
 
@@ -185,6 +193,7 @@ Words of everyday English that may be right elsewhere are left out, such as `nea
 """
 
 RETIRED_TYPESCRIPT = {
+    "isTicking": "isActive",
     # links
     "whyNot": "linkError",
     "NOTHING_SAID": "UNKNOWN_LINKING",
