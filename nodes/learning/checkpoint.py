@@ -33,8 +33,17 @@ _FORMER: Final[Mapping[str, str]] = {
     "clip_range": "clip",
     "gamma": "discount",
     "gae_lambda": "trace",
+    "metric_for_best": "better",
+    "patience": "stop_after",
+    "max_checkpoints": "most",
+    "lr_multipliers": "factors",
+    "priority_alpha": "priority",
+    "label_smoothing": "smoothing",
+    "second_weight": "second",
+    "class_weight": "importance",
+    "focal_gamma": "focus",
 }
-"""What settings were called before version 2 of the trainers, in workflows and checkpoints."""
+"""What settings were called in earlier versions of the trainers, in workflows and checkpoints."""
 
 
 def renamed(*names: str) -> dict[str, str]:

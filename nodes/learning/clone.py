@@ -55,6 +55,10 @@ from nodes.learning.trainer import (
 from nodes.policies.network import MOST_LAYERS, FrameNetwork, PolicyHead
 from nodes.vision.fighters import FighterColors
 
+CLONING: Final = renamed("metric_for_best", "patience", "lr_multipliers", "priority_alpha")
+"""What widgets of both trainers were called before their version 3."""
+_POLICY: Final = renamed("label_smoothing", "second_weight", "class_weight")
+
 
 class Cloning(Imitation, abstract=True):
     """Train a network to act as a teacher would, on the user's data set `data`.
@@ -151,12 +155,12 @@ class Cloning(Imitation, abstract=True):
         doc="beginnings of the names of parameters that do not change, such as convolution0, or "
         "hidden. for the first hidden layer only",
     )
-    factors: Mapping[str, float] = widget(
+    lr_multipliers: Mapping[str, float] = widget(
         default=MappingProxyType({}),
         rebuild=True,
         doc="factor of the learning rate, by the beginning of the names of parameters",
     )
-    priority: float = widget(
+    priority_alpha: float = widget(
         default=0.0,
         min=0.0,
         max=1.0,
@@ -344,12 +348,12 @@ class Cloning(Imitation, abstract=True):
             weight_decay=self.weight_decay,
             precision=self.precision,
             freeze=self.freeze,
-            factors=self.factors,
+            lr_multipliers=self.lr_multipliers,
             auxiliary_weight=self.auxiliary_weight,
             validate=self.validate,
-            stop_after=self.stop_after,
-            better=self.better,
-            priority=self.priority,
+            patience=self.patience,
+            metric_for_best=self.metric_for_best,
+            priority_alpha=self.priority_alpha,
         )
         return Trainer(config, self._head, self._objective(), *sides)  # type: ignore[arg-type]
 
@@ -538,8 +542,11 @@ class Cloning(Imitation, abstract=True):
 
 class ClonePolicy(
     Cloning,
-    version=2,
-    renamed_widgets={1: renamed("learning_rate", "batch_size", "weight_decay")},
+    version=3,
+    renamed_widgets={
+        1: {**renamed("learning_rate", "batch_size", "weight_decay"), **CLONING, **_POLICY},
+        2: {**CLONING, **_POLICY},
+    },
 ):
     """Train a network for PolicyHead to act as a teacher would, on the user's data set `data`.
 
@@ -562,8 +569,10 @@ class ClonePolicy(
 
     head = PolicyHead
 
-    smoothing: float = widget(default=0.02, min=0.0, max=1.0, rebuild=True, doc="of the labels")
-    second: float = widget(
+    label_smoothing: float = widget(
+        default=0.02, min=0.0, max=1.0, rebuild=True, doc="of the labels"
+    )
+    second_weight: float = widget(
         default=0.1,
         min=0.0,
         max=0.5,
@@ -571,14 +580,16 @@ class ClonePolicy(
         doc="share of the loss that is about the teacher's second best action, so that the network "
         "has one too, for an AntiRepeat",
     )
-    importance: Mapping[str, float] = widget(
+    class_weight: Mapping[str, float] = widget(
         default=MappingProxyType({}),
         rebuild=True,
         doc="weight of actions in the loss, by name; others have 1",
     )
 
     def _objective(self) -> ActionObjective:
-        return ActionObjective(self._actions, self.importance, self.smoothing, self.second)
+        return ActionObjective(
+            self._actions, self.class_weight, self.label_smoothing, self.second_weight
+        )
 
     def _outputs(self, actions: tuple[str, ...]) -> dict[str, Any]:
         return {"actions": len(actions), "action_names": actions}

@@ -12,7 +12,7 @@ from minibrains import MinibrainsError, widget
 from minibrains.files import bundled_dir, find_inside, home
 from nodes.actions.sink import ActionTable
 from nodes.learning.checkpoint import renamed
-from nodes.learning.clone import Cloning
+from nodes.learning.clone import CLONING, Cloning
 from nodes.learning.objectives import ButtonObjective
 from nodes.learning.trainer import Trainer
 from nodes.policies.buttons import DIRECTIONS, ButtonCalibration, ButtonHead
@@ -20,15 +20,21 @@ from nodes.policies.buttons import DIRECTIONS, ButtonCalibration, ButtonHead
 
 class CloneButtons(
     Cloning,
-    version=2,
-    renamed_widgets={1: renamed("learning_rate", "batch_size", "weight_decay")},
+    version=3,
+    renamed_widgets={
+        1: {
+            **renamed("learning_rate", "batch_size", "weight_decay", "focal_gamma"),
+            **CLONING,
+        },
+        2: {**renamed("focal_gamma"), **CLONING},
+    },
 ):
     """Train a network for ButtonHead to hold the buttons that a teacher holds, on a data set.
 
     It learns as ClonePolicy does, and goes on in the same way. The target of a sample is the
     buttons with which the teacher's action begins, for each button on its own. In most moments a
     button is not held, so a network that presses none is nearly always right: `positive_weight` and
-    `focus` change the loss, and Calibrate, which is better, the thresholds.
+    `focal_gamma` change the loss, and Calibrate, which is better, the thresholds.
 
     At the end the policy of the best validation is saved as the brain `button_head/NAME`, and for
     ButtonSampler `button_calibration/NAME`, with thresholds of 0.5, `bias` and `temperature`.
@@ -50,7 +56,7 @@ class CloneButtons(
         rebuild=True,
         doc="of a button that is held, in the loss; one that is not held has 1",
     )
-    focus: float = widget(
+    focal_gamma: float = widget(
         default=0.0,
         min=0.0,
         max=10.0,
@@ -78,7 +84,7 @@ class CloneButtons(
                 f"{self.table} has other actions than the data set {self.data}; expected in table "
                 "that of the SampleWriter that has written it"
             )
-        return ButtonObjective(first_presses(table), self.positive_weight, self.focus)
+        return ButtonObjective(first_presses(table), self.positive_weight, self.focal_gamma)
 
     def _outputs(self, actions: tuple[str, ...]) -> dict[str, Any]:
         return {"buttons": self._read_table().relative_buttons}

@@ -20,7 +20,7 @@ from minibrains import (
     widget,
 )
 from minibrains.files import LineFile, home
-from nodes.learning.checkpoint import check_training_name, settings_of
+from nodes.learning.checkpoint import check_training_name, renamed, settings_of
 from nodes.learning.data_set import DataSet
 from nodes.learning.episode_file import load_arrow
 
@@ -36,12 +36,19 @@ class Rounds(NamedTuple):
     finished: Flag
 
 
-class DaggerRounds(Register, category="learning", collects_data=True, terminal="finished"):
+class DaggerRounds(
+    Register,
+    category="learning",
+    collects_data=True,
+    terminal="finished",
+    version=2,
+    renamed_widgets={1: renamed("patience")},
+):
     """Improve a policy in rounds: train it, let it play, and let a teacher label what it gets into.
 
     round:     the number of the round that is over, from 0
     won:       share of the validation matches that its policy wins, 0 to 1
-    finished:  True: the last `stop_after` rounds were no better than one before, or it was the last
+    finished:  True: the last `patience` rounds were no better than one before, or it was the last
                one; this ends the episode
 
     Each tick is a round. Round 0 trains on the data set `data` as it is. Each other one first lets
@@ -80,7 +87,7 @@ class DaggerRounds(Register, category="learning", collects_data=True, terminal="
         doc="the states of the validation matches",
     )
     rounds: int = widget(default=4, min=1, max=1000, rebuild=True, doc="the most rounds after 0")
-    stop_after: int = widget(
+    patience: int = widget(
         default=1,
         min=1,
         max=1000,
@@ -168,7 +175,7 @@ class DaggerRounds(Register, category="learning", collects_data=True, terminal="
         if not results:
             return False
         since_best = len(results) - 1 - results.index(max(results))
-        return len(results) > self.rounds or since_best >= self.stop_after
+        return len(results) > self.rounds or since_best >= self.patience
 
     def _policy(self, number: int) -> Path:
         return home() / "models" / "policy_head" / f"{self.name}-{number}.safetensors"
@@ -206,4 +213,4 @@ class DaggerRounds(Register, category="learning", collects_data=True, terminal="
 
     def settings(self) -> Mapping[str, Any]:
         """Return the widgets on which the result of a round depends, as they are in JSON."""
-        return settings_of(self, {"rounds", "stop_after", "workers"})
+        return settings_of(self, {"rounds", "patience", "workers"})

@@ -91,12 +91,12 @@ class Imitation(
     validation: float = widget(
         default=0.1, min=0.0, max=0.9, rebuild=True, doc="share of the matches to validate with"
     )
-    better: Literal["loss", "agreement"] = widget(
+    metric_for_best: Literal["loss", "agreement"] = widget(
         default="loss",
         rebuild=True,
         doc="the best validation has the least loss, or most agreement",
     )
-    stop_after: int = widget(
+    patience: int = widget(
         default=0,
         min=0,
         rebuild=True,

@@ -52,32 +52,32 @@ class ActionObjective(Objective):
     def __init__(
         self,
         actions: tuple[str, ...],
-        importance: Mapping[str, float],
-        smoothing: float,
-        second: float,
+        class_weight: Mapping[str, float],
+        label_smoothing: float,
+        second_weight: float,
     ) -> None:
         """Prepare the weights of the actions.
 
         Args:
             actions: Their names.
-            importance: The weights of some actions, by name; others have 1.
-            smoothing: Of the labels, 0 to 1.
-            second: The share of the loss that is about the second best action, 0 to 0.5.
+            class_weight: The weights of some actions, by name; others have 1.
+            label_smoothing: Of the labels, 0 to 1.
+            second_weight: The share of the loss that is about the second best action, 0 to 0.5.
 
         Raises:
-            MinibrainsError: `importance` names an action that there is not.
+            MinibrainsError: `class_weight` names an action that there is not.
         """
         import torch
 
         self._weights = torch.ones(len(actions))
-        for name, weight in importance.items():
+        for name, weight in class_weight.items():
             if name not in actions:
                 raise MinibrainsError(
-                    f"importance names {name!r}, which is no action of the data set; "
+                    f"class_weight names {name!r}, which is no action of the data set; "
                     f"expected some of {', '.join(actions)}"
                 )
             self._weights[actions.index(name)] = weight
-        self._smoothing, self._second = smoothing, second
+        self._smoothing, self._second = label_smoothing, second_weight
 
     def losses(self, logits: torch.Tensor, examples: Examples, rows: np.ndarray) -> torch.Tensor:
         import torch
@@ -120,21 +120,21 @@ class ButtonObjective(Objective):
         arXiv:1708.02002.
     """
 
-    def __init__(self, presses: np.ndarray, positive_weight: float, focus: float) -> None:
+    def __init__(self, presses: np.ndarray, positive_weight: float, focal_gamma: float) -> None:
         """Prepare the targets.
 
         Args:
             presses: bool [actions, buttons]: the buttons that each action begins with.
             positive_weight: How much a button that is held counts in the loss; one that is not
                 held counts 1.
-            focus: The exponent of the focal loss: how much less it counts if the network is right
-                already; 0: as much.
+            focal_gamma: The exponent of the focal loss: how much less it counts if the network is
+                right already; 0: as much.
         """
         import torch
 
         self._presses = presses
         self._positive_weight = torch.tensor(positive_weight)
-        self._focus = focus
+        self._focal_gamma = focal_gamma
 
     def losses(self, logits: torch.Tensor, examples: Examples, rows: np.ndarray) -> torch.Tensor:
         from torch.nn import functional
@@ -143,10 +143,10 @@ class ButtonObjective(Objective):
         each = functional.binary_cross_entropy_with_logits(
             logits, held, pos_weight=self._positive_weight, reduction="none"
         )
-        if self._focus:
+        if self._focal_gamma:
             probability = logits.sigmoid()
             wrong = held * (1 - probability) + (1 - held) * probability
-            each = each * wrong**self._focus
+            each = each * wrong**self._focal_gamma
         return each.sum(1)
 
     def nll(self, logits: torch.Tensor, examples: Examples, rows: np.ndarray) -> torch.Tensor:

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from minibrains.training.vec_env import WorkflowVecEnv
 
 _FREE: Final = {
-    "title", "license", "processes", "total_timesteps", "checkpoint", "save", "most",
-    "evaluation_episodes", "evaluation_widgets", "stop_after",
+    "title", "license", "processes", "total_timesteps", "checkpoint", "save", "max_checkpoints",
+    "evaluation_episodes", "evaluation_widgets", "patience",
 }  # fmt: skip
 """Widgets that may be changed when a training goes on."""
 
@@ -68,7 +68,7 @@ class TrainPPO(
     category="learning",
     collects_data=True,
     terminal="finished",
-    version=2,
+    version=3,
     renamed_widgets={
         1: renamed(
             "n_envs",
@@ -81,7 +81,10 @@ class TrainPPO(
             "clip_range",
             "gamma",
             "gae_lambda",
-        )
+            "patience",
+            "max_checkpoints",
+        ),
+        2: renamed("patience", "max_checkpoints"),
     },
 ):
     """Let a policy get better by playing another workflow, with PPO of Stable-Baselines3.
@@ -241,7 +244,7 @@ class TrainPPO(
         "evaluation, or without evaluations by its mean reward. With evaluations, the best is then "
         "also what is saved at the end, in place of the last",
     )
-    most: int = widget(
+    max_checkpoints: int = widget(
         default=200,
         min=1,
         max=100_000,
@@ -262,7 +265,7 @@ class TrainPPO(
         doc="widget values of the workflow in evaluations, beside `widgets`: NODE.WIDGET -> value, "
         "such as console.states -> validation/Level4.*",
     )
-    stop_after: int = widget(
+    patience: int = widget(
         default=0,
         min=0,
         doc="the number of evaluations without a better one after which the training ends; 0: it "
@@ -278,9 +281,9 @@ class TrainPPO(
                 f"processes is {self.processes}, and n_envs {self.n_envs}; expected at "
                 "least one game for each process"
             )
-        if self.stop_after and not self.evaluation_episodes:
+        if self.patience and not self.evaluation_episodes:
             raise MinibrainsError(
-                f"stop_after is {self.stop_after}, and there are no evaluations; set "
+                f"patience is {self.patience}, and there are no evaluations; set "
                 "evaluation_episodes"
             )
         if self.critic and self.critic_first:
@@ -370,7 +373,7 @@ class TrainPPO(
     def _is_finished(self, learner: Learner) -> bool:
         if learner.decisions >= self.total_timesteps:
             return True
-        return 0 < self.stop_after <= self._evaluations.since_best
+        return 0 < self.patience <= self._evaluations.since_best
 
     def report(self) -> Mapping[str, Any]:
         if self._learner is None or not self._metrics.updates:
@@ -587,7 +590,7 @@ class TrainPPO(
         self._folder.log_scalars(self._evaluations.at(update), decisions)
         if decisions < self.total_timesteps and self._is_finished(learner):
             self._host.say(
-                f"stopped after update {update}: {self.stop_after} evaluations were no better than "
+                f"stopped after update {update}: {self.patience} evaluations were no better than "
                 f"that of {self._evaluations.curves['decisions'][self._evaluations.best]:.0f} "
                 "decisions"
             )
@@ -602,7 +605,7 @@ class TrainPPO(
             folder = self._folder.make_checkpoint(update)
             for node, brain in self._learned(learner.model.policy.actor).items():
                 self._save(brain, folder / f"{node}.safetensors", update)
-            self._folder.remove_old_checkpoints(self.most)
+            self._folder.remove_old_checkpoints(self.max_checkpoints)
         self._write_progress()
 
     def _learned(self, network: RegionModule) -> dict[str, Any]:

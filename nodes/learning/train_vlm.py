@@ -104,10 +104,10 @@ class VLMTraining(Imitation, abstract=True):
         doc="further data sets of another way to act, each with the questions that its samples are "
         "asked, such as an instruction to attack: the model learns to follow it",
     )
-    smoothing: float = widget(
+    label_smoothing: float = widget(
         default=0.02, min=0.0, max=1.0, rebuild=True, doc="share of the loss about all answers"
     )
-    second: float = widget(
+    second_weight: float = widget(
         default=0.1,
         min=0.0,
         max=0.5,
@@ -243,8 +243,8 @@ class VLMTraining(Imitation, abstract=True):
         return AnswerLoss(
             answers=reader.tokens,
             end=asked.tokenizer.eos_token_id,
-            smoothing=self.smoothing,
-            second=self.second,
+            smoothing=self.label_smoothing,
+            second=self.second_weight,
             auxiliary_weight=auxiliary_weight,
         )
 
@@ -394,7 +394,7 @@ class VLMTraining(Imitation, abstract=True):
         """Return whether all steps are done, or nothing has got better for long."""
         validations = len(self._history(VALIDATIONS)["step"])
         since = validations - 1 - self._best() if validations else 0
-        return self._saved >= self._steps or 0 < self.stop_after <= since
+        return self._saved >= self._steps or 0 < self.patience <= since
 
     def _keep(self, step: int) -> None:
         """Keep a checkpoint that transformers has written: as a brain too, and as the last one."""
@@ -481,7 +481,7 @@ class VLMTraining(Imitation, abstract=True):
 
     def _best(self) -> int:
         """Return the index of the best validation."""
-        return best_validation(self._history(VALIDATIONS), self.better)
+        return best_validation(self._history(VALIDATIONS), self.metric_for_best)
 
     def _metrics(self) -> dict[str, float]:
         return validation_metrics(self._history(VALIDATIONS), self._best())
@@ -510,8 +510,14 @@ def _check_questions(widget: str, questions: Sequence[str]) -> None:
 
 class TrainVLM(
     VLMTraining,
-    version=2,
-    renamed_widgets={1: renamed("learning_rate", "batch_size", "weight_decay")},
+    version=3,
+    renamed_widgets={
+        1: {
+            **renamed("learning_rate", "batch_size", "weight_decay", "label_smoothing"),
+            **renamed("second_weight", "metric_for_best", "patience"),
+        },
+        2: renamed("label_smoothing", "second_weight", "metric_for_best", "patience"),
+    },
 ):
     """Train a vision-language model to answer as a teacher would act, on the user's data set
     `data`, with the Trainer of transformers.
@@ -619,9 +625,14 @@ PRESETS: Final[Mapping[str, LoRAPreset]] = MappingProxyType({
 
 class TrainLoRA(
     VLMTraining,
-    version=2,
+    version=3,
     renamed_widgets={
-        1: renamed("learning_rate", "batch_size", "weight_decay", "gradient_accumulation_steps")
+        1: {
+            **renamed("learning_rate", "batch_size", "weight_decay"),
+            **renamed("gradient_accumulation_steps", "label_smoothing", "second_weight"),
+            **renamed("metric_for_best", "patience"),
+        },
+        2: renamed("label_smoothing", "second_weight", "metric_for_best", "patience"),
     },
 ):
     """Adapt a trained vision-language model to the user's data set `data`, by a LoRA of PEFT, with

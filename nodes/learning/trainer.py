@@ -48,12 +48,12 @@ class TrainingConfig:
     weight_decay: float
     precision: str
     freeze: tuple[str, ...]
-    factors: Mapping[str, float]
+    lr_multipliers: Mapping[str, float]
     auxiliary_weight: float
     validate: int
-    stop_after: int
-    better: str
-    priority: float
+    patience: int
+    metric_for_best: str
+    priority_alpha: float
 
 
 @dataclass
@@ -93,8 +93,8 @@ class Trainer:
         # the colours of a pixel side by side: convolutions take a fifth less time
         self.net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.replay: PrioritizedReplay | None = None
-        if config.priority:
-            self.replay = PrioritizedReplay(len(self.training), config.priority)
+        if config.priority_alpha:
+            self.replay = PrioritizedReplay(len(self.training), config.priority_alpha)
         answers = self.objective.answers(self.training)
         found, counts = np.unique(answers, axis=0, return_counts=True)
         right = self.objective.answers(self.validation) == found[counts.argmax()]
@@ -200,13 +200,13 @@ class Trainer:
         if index == len(self.validations["step"]) - 1:
             self.best = {name: tensor.clone() for name, tensor in self.net.state_dict().items()}
         since = len(self.validations["step"]) - 1 - index
-        goes_on = not self.config.stop_after or since < self.config.stop_after
+        goes_on = not self.config.patience or since < self.config.patience
         self.finished = self.step == self.steps or not goes_on
 
     @property
     def best_validation(self) -> int:
         """The index of the best validation."""
-        return best_validation(self.validations, self.config.better)
+        return best_validation(self.validations, self.config.metric_for_best)
 
     @property
     def net(self) -> nn.ModuleDict:
@@ -243,14 +243,14 @@ class Trainer:
 
     def _factor(self, name: str) -> float:
         """Return the learning-rate factor of a parameter: that of the longest prefix."""
-        prefixes = [prefix for prefix in self.config.factors if name.startswith(prefix)]
+        prefixes = [prefix for prefix in self.config.lr_multipliers if name.startswith(prefix)]
         if not prefixes:
             return 1.0
-        return self.config.factors[max(prefixes, key=len)]
+        return self.config.lr_multipliers[max(prefixes, key=len)]
 
     def _check_prefixes(self) -> None:
         names = [name for name, _ in self._named_parameters()]
-        for prefix in (*self.config.freeze, *self.config.factors):
+        for prefix in (*self.config.freeze, *self.config.lr_multipliers):
             if not any(name.startswith(prefix) for name in names):
                 raise MinibrainsError(
                     f"no parameter begins with {prefix!r}; expected the beginning of some of "

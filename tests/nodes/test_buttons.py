@@ -115,7 +115,7 @@ def test_moments_in_which_no_action_has_an_effect_are_learned_from_if_wanted(
 def _objective(**changes: float) -> tuple[ButtonObjective, Examples]:
     """An objective, and three samples: the teacher waits, kicks and punches."""
     presses = np.array([[1, 0], [0, 1], [1, 1]], bool)
-    settings = {"positive_weight": 1.0, "focus": 0.0, **changes}
+    settings = {"positive_weight": 1.0, "focal_gamma": 0.0, **changes}
     objective = ButtonObjective(presses, **settings)
 
     pictures = [b""] * 3
@@ -135,7 +135,7 @@ def _objective(**changes: float) -> tuple[ButtonObjective, Examples]:
     ],
 )
 def test_the_loss_is_that_of_the_papers(weight: float, focus: float) -> None:
-    objective, examples = _objective(positive_weight=weight, focus=focus)
+    objective, examples = _objective(positive_weight=weight, focal_gamma=focus)
     logits = np.array([[2.0, -1.0], [0.5, 0.1], [-3.0, 4.0]])
     held = np.array([[1, 0], [0, 1], [1, 1]])
 

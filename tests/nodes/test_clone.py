@@ -158,9 +158,9 @@ def test_prioritised_samples_are_drawn_as_often_as_their_priorities_say() -> Non
 
 def test_it_learns_from_prioritised_samples_and_goes_on(tmp_path: Path, home: Path) -> None:
     write_fights()
-    _train(clone(priority=0.6), tmp_path)
-    _train(clone(name="parts", priority=0.6), tmp_path, ticks=6)
-    _train(clone(name="parts", priority=0.6), tmp_path)
+    _train(clone(priority_alpha=0.6), tmp_path)
+    _train(clone(name="parts", priority_alpha=0.6), tmp_path, ticks=6)
+    _train(clone(name="parts", priority_alpha=0.6), tmp_path)
 
     whole = _curve(home, table="validation")["loss"]
     parts = _curve(home, "parts", table="validation")["loss"]
@@ -177,7 +177,7 @@ def test_its_second_choice_is_the_teacher_s(tmp_path: Path, home: Path) -> None:
         for sample in match(number):
             samples.append(sample._replace(second=second_best[sample.action]))
         data.write(info(number), samples)
-    _train(clone(second=0.2, epochs=16), tmp_path)
+    _train(clone(second_weight=0.2, epochs=16), tmp_path)
 
     head: Any = PolicyHead(brain=_policy(home))
     agreed: list[bool] = []
@@ -290,7 +290,7 @@ def test_every_checkpoint_plays(tmp_path: Path, home: Path) -> None:
 
 def test_it_stops_early_when_nothing_gets_better(tmp_path: Path, home: Path) -> None:
     write_fights(4, random=True)
-    _train(clone(epochs=100, stop_after=3), tmp_path)
+    _train(clone(epochs=100, patience=3), tmp_path)
 
     losses = _curve(home, table="validation")["loss"]
     best = int(losses.argmin())
@@ -381,7 +381,7 @@ def test_a_factor_slows_parts_down(tmp_path: Path, home: Path) -> None:
     write_fights(4)
     node = clone(
         epochs=2,
-        factors={"hidden.": 0.0},
+        lr_multipliers={"hidden.": 0.0},
         weights="f32",
         layers=2,
         weight_decay=0.0,
@@ -417,8 +417,8 @@ def test_the_network_is_as_the_settings_say_or_as_its_start(tmp_path: Path, home
     [
         ({"freeze": ("covolution",)}, "no parameter begins with 'covolution'"),
         ({"freeze": ("",)}, "which are all parameters"),
-        ({"factors": {"head": 0.1}}, "no parameter begins with 'head'"),
-        ({"importance": {"jump": 2.0}}, "'jump', which is no action"),
+        ({"lr_multipliers": {"head": 0.1}}, "no parameter begins with 'head'"),
+        ({"class_weight": {"jump": 2.0}}, "'jump', which is no action"),
         ({"auxiliary": ("hp",)}, "no variable 'hp'"),
         ({"box": (0, 0, 64, 40)}, "row 0: the picture has 96x64 pixels"),
         ({"pictures": 5}, "expected 5 pictures"),
@@ -472,7 +472,7 @@ def _workflow(tmp_path: Path, name: str) -> Path:
         "run": {"ticks": 10_000},
         "nodes": {
             "clone": {
-                "type": "ClonePolicy@2",
+                "type": "ClonePolicy@3",
                 "set": {**SMALL, "name": name, "epochs": 30, "steps": 1},
                 "brain": "colors.safetensors",
             },

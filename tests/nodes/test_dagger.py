@@ -84,8 +84,8 @@ def test_a_round_corrects_trains_and_plays(tmp_path: Path, home: Path) -> None:
     ("settings", "won", "played"),
     [
         ({}, [5, 4], 2),
-        ({"stop_after": 2}, [5, 4, 5], 3),
-        ({"stop_after": 2}, [5, 4, 6, 1, 1], 5),
+        ({"patience": 2}, [5, 4, 5], 3),
+        ({"patience": 2}, [5, 4, 6, 1, 1], 5),
         ({"rounds": 1}, [1, 2], 2),
     ],
 )

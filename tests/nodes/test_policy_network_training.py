@@ -139,7 +139,7 @@ def train(home: Path, **settings: Any) -> None:
         "n_epochs": 1,
         "learning_rate": 1e-3,
     }
-    nodes = {"ppo": {"type": "TrainPPO@2", "set": {**usual, **settings}}}
+    nodes = {"ppo": {"type": "TrainPPO@3", "set": {**usual, **settings}}}
     with Run(RunSpec({"minibrains": 1, "nodes": nodes})) as run:
         for _ in run:
             pass

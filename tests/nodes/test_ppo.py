@@ -248,7 +248,7 @@ def test_old_checkpoints_are_removed_but_milestones_last_longer(
     walk: str, home: Path, tmp_path: Path
 ) -> None:
     few = {"n_steps": 8, "batch_size": 16, "n_epochs": 1, "total_timesteps": 4 * 8 * 24}
-    train(make(walk, checkpoint=1, most=6, **few), tmp_path)
+    train(make(walk, checkpoint=1, max_checkpoints=6, **few), tmp_path)
     kept = kept_updates(home)
     assert len(kept) == 6
     assert kept[-3:] == [22, 23, 24]
@@ -338,7 +338,7 @@ def test_the_best_evaluation_is_the_result(walk: str, home: Path, tmp_path: Path
 
 
 def test_it_ends_when_evaluations_get_no_better(walk: str, home: Path, tmp_path: Path) -> None:
-    settings = {"learning_rate": 1e-12, "checkpoint": 1, "n_epochs": 1, "stop_after": 2}
+    settings = {"learning_rate": 1e-12, "checkpoint": 1, "n_epochs": 1, "patience": 2}
     host = train(make(walk, **settings, **SHORT, **EVALUATED), tmp_path)
     assert table(home)["decisions"].tolist() == [4 * 24, 2 * 4 * 24, 3 * 4 * 24]
     assert host.messages[0] == (
@@ -566,7 +566,7 @@ def test_states_that_are_held_back_are_refused(walk: str, tmp_path: Path) -> Non
 
 def test_stopping_early_needs_evaluations(walk: str) -> None:
     with pytest.raises(MinibrainsError, match="there are no evaluations; set evaluation_episodes"):
-        make(walk, stop_after=3).check()
+        make(walk, patience=3).check()
 
 
 def test_a_name_that_is_no_folder_is_refused(walk: str) -> None:

@@ -68,7 +68,7 @@ def train(pack: str, updates: int | None = None, **settings: Any) -> Run:
         "learning_rate": 1e-2,
         "checkpoint": 1,
     }
-    nodes = {"ppo": {"type": "TrainPPO@2", "set": {**usual, **settings}}}
+    nodes = {"ppo": {"type": "TrainPPO@3", "set": {**usual, **settings}}}
     run = Run(RunSpec({"minibrains": 1, "nodes": nodes}, packs=(pack,), ticks=updates))
     with run:
         for _ in run:

@@ -272,7 +272,7 @@ def test_a_training_of_an_adapter_that_was_killed_goes_on(
 def _workflow(folder: Path, name: str) -> Path:
     """Write a workflow that trains an adapter of the model."""
     settings = {**LEARNING, "name": name, "epochs": 20}
-    node = {"type": "TrainLoRA@2", "set": settings, "brain": "tiny.safetensors"}
+    node = {"type": "TrainLoRA@3", "set": settings, "brain": "tiny.safetensors"}
     path = folder / f"{name}.json"
     path.write_text(
         json.dumps({"minibrains": 1, "run": {"ticks": 10_000}, "nodes": {"train": node}})

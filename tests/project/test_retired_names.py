@@ -41,7 +41,6 @@ RETIRED = {
     "_thought": "_running",
     "_given_up": "_abandoned",
     "_give_up": "_abandon",
-    "patience": "timeout",
     "PATIENCE": "TIMEOUT",
     "_PATIENCE": "_TIMEOUT",
     "bear": "record_error",

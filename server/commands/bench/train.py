@@ -112,7 +112,7 @@ def _settings() -> dict[str, Any]:
         "clone.validate": NEVER,
         "clone.checkpoint": NEVER,
         "clone.auxiliary": [],
-        "clone.second": 0.0,
+        "clone.second_weight": 0.0,
     }
 
 
@@ -155,7 +155,9 @@ def plain_loop(node: ClonePolicy, examples: Examples) -> Callable[[], None]:
         for _ in range(STEPS):
             rows = torch.randint(len(labels), (node.batch_size,))
             logits: Any = head.forward(frames[rows].float() / 255)  # type: ignore[arg-type]
-            loss = functional.cross_entropy(logits, labels[rows], label_smoothing=node.smoothing)
+            loss = functional.cross_entropy(
+                logits, labels[rows], label_smoothing=node.label_smoothing
+            )
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
