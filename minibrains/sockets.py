@@ -13,7 +13,7 @@ import types
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin
 
 import numpy as np
 
@@ -221,6 +221,15 @@ TypedSocket = tuple[str, SocketTypes]
 """(node id, the types of one of its sockets)."""
 
 
+class _OpenLink(NamedTuple):
+    """A link for which it is not decided yet which option of its target is meant."""
+
+    source: str
+    given: SocketType
+    target: str
+    expected: SocketTypes
+
+
 class Unifier:
     """Unifies the socket types of a graph, link by link.
 
@@ -239,9 +248,7 @@ class Unifier:
         """Type variable -> the type that flows into its sockets."""
         self._expected: dict[Key, list[TypedSocket]] = defaultdict(list)
         """Type variable -> the types of the inputs that its outputs are linked to."""
-        self._open: list[tuple[str, SocketType, str, SocketTypes]] = []
-        """Links for which it is not decided yet which option is meant: source, its type, target,
-        and the target's types."""
+        self._open: list[_OpenLink] = []
 
     def link(self, source: str, given: SocketTypes, target: str, expected: SocketTypes) -> None:
         """Join an output of node `source` to an input of node `target`. Raises Mismatch."""
@@ -313,26 +320,33 @@ class Unifier:
         option fits, as often as that decides others.
         """
         for option in given.options:
-            self._open.append((source, option, target, expected))
+            self._open.append(_OpenLink(source, option, target, expected))
         decided, mismatches = True, list[Mismatch]()
         while decided:
             decided = False
-            for pair in list(self._open):
-                source, one, target, expected = pair
-                options = self._options(*pair)
+            for link in list(self._open):
+                options = self._options(*link)
                 if len(options) > 1:
                     continue
-                self._open.remove(pair)
+                self._open.remove(link)
                 decided = True
-                if not options or not self._equate_all(target, options[0].dims, source, one.dims):
-                    meant = SocketTypes(tuple(options)) if options else expected
-                    expected_text = str(self.resolve(target, meant))
-                    found_text = str(self.resolve(source, SocketTypes((one,))))
-                    mismatches.append(
-                        Mismatch(expected_text, found_text, self._disagreement(*pair))
-                    )
+                mismatch = self._decide(link, options)
+                if mismatch is not None:
+                    mismatches.append(mismatch)
         if mismatches:
             raise mismatches[0]
+
+    def _decide(self, link: _OpenLink, options: list[SocketType]) -> Mismatch | None:
+        """Make the sizes of a link equal, of which at most one option fits; return why it cannot
+        be.
+        """
+        source, given, target, expected = link
+        if options and self._equate_all(target, options[0].dims, source, given.dims):
+            return None
+        meant = SocketTypes(tuple(options)) if options else expected
+        expected_text = str(self.resolve(target, meant))
+        found_text = str(self.resolve(source, SocketTypes((given,))))
+        return Mismatch(expected_text, found_text, self._disagreement(*link))
 
     def _options(
         self, source: str, given: SocketType, target: str, expected: SocketTypes

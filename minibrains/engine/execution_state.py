@@ -248,8 +248,13 @@ class ExecutionState:
     def _due_after_edit(
         self, old: ExecutionState, old_indices: Mapping[Hashable, int], unchanged: set[str]
     ) -> list[int]:
-        """Return the flags of the steps that take inputs and have to run once,
-        because of the edit or as they were due before.
+        """Return the flags of the steps that take inputs and have to run once more.
+
+        - A step that is new, or whose node has another state: it has no results yet.
+        - One with other links: their last values were delivered, but not to this step.
+        - One that was pending or due: it would have run anyway.
+        - One that was called whenever its clock opened, and no longer is: no delivery has set its
+          flag, so nobody knows whether there was one.
 
         Args:
             old: The tables of the plan before.
@@ -268,17 +273,17 @@ class ExecutionState:
         return due
 
     def _has_work_left(self, step: Step, old: ExecutionState, old_index: int) -> bool:
-        """Return whether a step of an unchanged node has something to do that it has not done."""
-        # the last values of new links have been delivered, but not to this step
+        """Return whether a step of an unchanged node has something to do that it has not done: the
+        last three cases of `_due_after_edit`.
+        """
         has_new_links = old.plan.in_edges(step.node) != self.plan.in_edges(step.node)
         pending_flag = old.size + old_index
         was_pending = old.due_flags[pending_flag] or pending_flag in old.due_next_tick
         was_due = old_index in old.due_next_tick
-        # it was called whenever its clock opened, so that it was never marked
         old_step = old.plan.steps[old_index]
-        needed_no_mark = old_step.always_called and bool(old_step.clocks)
-        needs_mark_now = needed_no_mark and not step.always_called
-        return has_new_links or bool(was_pending) or was_due or needs_mark_now
+        had_no_flag = old_step.always_called and bool(old_step.clocks)
+        needs_flag_now = had_no_flag and not step.always_called
+        return has_new_links or bool(was_pending) or was_due or needs_flag_now
 
     def keys(self) -> list[Hashable]:
         """Return a key for each step and latch that means the same in another plan."""

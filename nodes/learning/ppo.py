@@ -337,10 +337,11 @@ class TrainPPO(
     def latch(self) -> None:
         learner = self._learner or self._open_training()
 
-        # an evaluation that was stopped is made up for before the next update
+        # an update, the evaluation after it, the checkpoint, and at the end the result, each if it
+        # is due; what is stopped counts for nothing, and an evaluation comes before the next update
         if not self._evaluation_is_due(learner) and not self._is_finished(learner):
             if not self._update(learner):
-                return  # stopped within an update, which counts for nothing
+                return
             self._unsaved = self._pack(learner)
         if self._evaluation_is_due(learner):
             if not self._evaluate(learner):

@@ -225,7 +225,12 @@ class RunController(Hook):
             self.hit_breakpoints = hit
 
     def _wait(self, engine: Engine) -> bool:
-        """Wait while the run is paused; return whether it was."""
+        """Wait while the run is paused; return whether it was.
+
+        The thread that listens ends the wait: with `pause(False)`, `stop`, a tick to go to
+        (`target`), or one step, of the game (`_steps`) or of a node (`_node_steps`). Calls are
+        answered and edits applied while it waits.
+        """
         waited = False
         self.stopped_after = engine.after_step = None
         while self.paused and not engine.stopping and self.target is None:
