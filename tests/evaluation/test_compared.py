@@ -74,7 +74,7 @@ def test_two_brains_of_a_node_play_the_same_matches(minibrains: Command) -> None
     assert (paired["pairs"], paired["better"], paired["worse"], paired["p"]) == (2, 2, 0, 0.5)
     assert paired["by_knockout"]["better"] + paired["by_clock"]["better"] == 2
     text = describe(result)
-    assert f"sf2_vector minus sf2_vector (against: head={UNTRAINED}): +100.0 points" in text
+    assert f"sf2_vector minus sf2_vector (compared: head={UNTRAINED}): +100.0 points" in text
     hashes = f"{hash_file(models / TRAINED)[:12]} and {hash_file(models / UNTRAINED)[:12]}"
     assert f"  other brain of head, SHA-256 {hashes}" in text
     assert "No verdict: no simple player of *Level4.* has played" in text
@@ -109,10 +109,10 @@ def test_a_brain_with_the_same_contents_is_the_same_player(
     ],
 )
 def test_a_brain_that_cannot_play_is_refused_before_a_game(
-    against: str, words: str, tmp_path: Path, minibrains: Command
+    compared: str, words: str, tmp_path: Path, minibrains: Command
 ) -> None:
     done = minibrains(
-        "evaluate", "sf2_vector", *LEVEL4, "--episodes", "1", "--compare-with", against
+        "evaluate", "sf2_vector", *LEVEL4, "--episodes", "1", "--compare-with", compared
     )
     assert done.returncode == 2
     assert words in done.stderr, done.stderr

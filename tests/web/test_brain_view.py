@@ -53,7 +53,11 @@ def test_the_list_of_files_opens_brains(page: EditorPage) -> None:
 def test_a_model_says_how_much_memory_it_takes(page: EditorPage) -> None:
     page.start_with("sf2_ram_text")
     page.select("strategist")
-    page.page.get_by_role("button", name="Look inside").press("Enter")
+    button = page.page.get_by_role("button", name="Look inside")
+    button.focus()
+    page.page.keyboard.press("Shift+T")  # which shows everything on the right anew
+    expect(button).to_be_focused()
+    button.press("Enter")
     header = read_header(bundled_dir("models") / "vlm/sf2-untrained.safetensors")
     sizes = VLMBrain.memory_sizes(header.tensors)
     facts = page.page.locator("dialog .facts")

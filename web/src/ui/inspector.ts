@@ -34,6 +34,11 @@ import { openMenu } from "./overlay";
 import { swatch } from "./palette";
 import { widgetField } from "./widget_field";
 
+/** The name under which a control is found again when all of them are made anew. */
+function nameOf(control: Element): string | null {
+  return control.getAttribute("aria-label") ?? control.textContent;
+}
+
 export class Inspector {
   brains: readonly BrainInfo[] = [];
   /** Show or hide the values of the selected node in full. */
@@ -92,7 +97,7 @@ export class Inspector {
     }
     if (!force && isTyping && !id && ids.length === 0) return;
     const focused = this.element.contains(document.activeElement)
-      ? document.activeElement!.getAttribute("aria-label")
+      ? nameOf(document.activeElement!)
       : null;
     this.#shown = key;
     const opened = id === this.#node ? this.#openParts() : [];
@@ -102,8 +107,10 @@ export class Inspector {
     else if (this.editor.path) this.#showInside();
     else this.#showWorkflow();
     for (const part of this.#parts) part.open ||= opened.includes(part.firstChild!.textContent);
-    if (focused)
-      this.element.querySelector<HTMLElement>(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
+    if (focused) {
+      const controls = this.element.querySelectorAll<HTMLElement>("[aria-label], button, summary");
+      [...controls].find((control) => nameOf(control) === focused)?.focus();
+    }
   }
 
   get #parts(): NodeListOf<HTMLDetailsElement> {
