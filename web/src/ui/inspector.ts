@@ -35,7 +35,7 @@ import { swatch } from "./palette";
 import { widgetField } from "./widget_field";
 
 /** The name under which a control is found again when all of them are made anew. */
-function nameOf(control: Element): string | null {
+function controlName(control: Element): string | null {
   return control.getAttribute("aria-label") ?? control.textContent;
 }
 
@@ -97,7 +97,7 @@ export class Inspector {
     }
     if (!force && isTyping && !id && ids.length === 0) return;
     const focused = this.element.contains(document.activeElement)
-      ? nameOf(document.activeElement!)
+      ? controlName(document.activeElement!)
       : null;
     this.#shown = key;
     const opened = id === this.#node ? this.#openParts() : [];
@@ -109,7 +109,7 @@ export class Inspector {
     for (const part of this.#parts) part.open ||= opened.includes(part.firstChild!.textContent);
     if (focused) {
       const controls = this.element.querySelectorAll<HTMLElement>("[aria-label], button, summary");
-      [...controls].find((control) => nameOf(control) === focused)?.focus();
+      [...controls].find((control) => controlName(control) === focused)?.focus();
     }
   }
 
