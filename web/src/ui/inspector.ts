@@ -35,8 +35,8 @@ import { swatch } from "./palette";
 import { widgetField } from "./widget_field";
 
 /** The name under which a control is found again when all of them are made anew. */
-function controlName(control: Element): string | null {
-  return control.getAttribute("aria-label") ?? control.textContent;
+function nameOf(field: Element): string | null {
+  return field.getAttribute("aria-label") ?? field.textContent;
 }
 
 export class Inspector {
@@ -97,7 +97,7 @@ export class Inspector {
     }
     if (!force && isTyping && !id && ids.length === 0) return;
     const focused = this.element.contains(document.activeElement)
-      ? controlName(document.activeElement!)
+      ? nameOf(document.activeElement!)
       : null;
     this.#shown = key;
     const opened = id === this.#node ? this.#openParts() : [];
@@ -108,8 +108,8 @@ export class Inspector {
     else this.#showWorkflow();
     for (const part of this.#parts) part.open ||= opened.includes(part.firstChild!.textContent);
     if (focused) {
-      const controls = this.element.querySelectorAll<HTMLElement>("[aria-label], button, summary");
-      [...controls].find((control) => controlName(control) === focused)?.focus();
+      const fields = this.element.querySelectorAll<HTMLElement>("[aria-label], button, summary");
+      [...fields].find((field) => nameOf(field) === focused)?.focus();
     }
   }
 
