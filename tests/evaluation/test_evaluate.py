@@ -455,7 +455,7 @@ def test_the_baselines_may_play_fewer_episodes(
     }
     text = describe(result)
     assert "5 episodes each (baselines: 2), seed 0" in text
-    assert "duel_expert minus other (against): +0.0 points in 5 pairs, 95 % interval " in text
+    assert "duel_expert minus other (compared): +0.0 points in 5 pairs, 95 % interval " in text
 
 
 @pytest.mark.slow

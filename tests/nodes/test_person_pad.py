@@ -253,6 +253,7 @@ def test_on_the_command_line_the_pad_is_empty_and_it_says_so(minibrains: Command
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stderr.splitlines() if line.startswith("pad: ")]
     assert lines == [
-        "pad: no input arrives on the command line; play in the editor: python -m server serve"
+        "pad: no input arrives on the command line; play with --person, or in the editor: "
+        "python -m server serve"
     ]
     assert json.loads(done.stdout)["game"] == "Duel-Genesis"
