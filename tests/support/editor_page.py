@@ -16,10 +16,19 @@ from tests.support.timeouts import TIMEOUT
 Point = tuple[float, float]
 THEMES: Final = ("dark", "light")
 _PARTS = "const { editor, session } = globalThis.minibrains ?? {};"
-END_TRANSITIONS: Final = """() => {
+_END_TRANSITIONS = """() => {
   const transitions = document.getAnimations().filter((each) => each instanceof CSSTransition);
   for (const each of transitions) each.finish();
+  return transitions.length;
 }"""
+
+
+def end_transitions(page: Page) -> None:
+    """End all transitions of styles, and those that begin with the end of others."""
+    end = time.monotonic() + TIMEOUT
+    while page.evaluate(_END_TRANSITIONS):
+        assert time.monotonic() < end, "transitions do not come to an end"
+        page.wait_for_timeout(30)
 
 
 class EditorPage:
@@ -96,7 +105,7 @@ class EditorPage:
         for theme in THEMES:
             self.page.emulate_media(color_scheme=theme)
             self.until(f"document.documentElement.dataset.theme === '{theme}'")
-            self.page.evaluate(END_TRANSITIONS)
+            end_transitions(self.page)
             yield theme
 
     def ask(self, expression: str) -> Any:

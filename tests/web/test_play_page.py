@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.support.command import Command
 from tests.support.contrast import least_contrast
-from tests.support.editor_page import END_TRANSITIONS, THEMES
+from tests.support.editor_page import THEMES, end_transitions
 from tests.support.paths import ROOT
 from tests.support.timeouts import TIMEOUT
 
@@ -85,7 +85,7 @@ def test_a_person_plays_and_records_a_run_of_the_command_line(
         for theme in THEMES:
             page.emulate_media(color_scheme=theme)
             expect(page.locator("html")).to_have_attribute("data-theme", theme)
-            page.evaluate(END_TRANSITIONS)
+            end_transitions(page)
             assert least_contrast(page, "#bar") >= 4.5
             assert least_contrast(page, "#keys") >= 4.5
 
