@@ -29,7 +29,8 @@ class NodeChange(Enum):
     executor, or the links of a node whose class has the option `reads_sources`."""
     CREATE = auto()
     """Make a new node, without a state: no node of this type had the id; a widget with `rebuild`
-    has changed; or a constant node has, which is run at once."""
+    has changed; or the brain of a node that keeps no state; or a constant node has, which is run
+    at once."""
 
 
 @dataclass(eq=False)
