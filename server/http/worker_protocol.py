@@ -22,8 +22,8 @@ WorkerCommand = Literal[
 sent; edit: number and workflow; save_state: number, node and name; clip: number; record: number,
 and True to begin a tape; seek: a tick of a recorded run; timeline, digests, recent: number; fork,
 happened: number and tick; find: number, node, output and condition; breakpoints: number and
-some of type Breakpoint; speed: a share of the frame rate; step_node: to the next node of a tick; input: a
-register that is outside and what a page sent to it; quit: finish the run and exit."""
+some of type Breakpoint; speed: a share of the frame rate; step_node: to the next node of a tick;
+input: a register that is outside and what a page sent to it; quit: finish the run and exit."""
 Tape = Path | tuple[bytes, ...]
 """The file of a tape, or its records."""
 WorkerEvent = Literal["ready", "seen", "frame", "message", "answer", "closing", "over"]
