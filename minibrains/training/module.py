@@ -248,6 +248,7 @@ def region(
     workflow: str | os.PathLike[str] | Mapping[str, Any] | Workflow,
     ids: Sequence[str],
     *,
+    freeze: Sequence[str] = (),
     brains: Mapping[str, str | os.PathLike[str]] | None = None,
     packs: Sequence[str | os.PathLike[str]] = (),
 ) -> RegionModule:
@@ -256,6 +257,7 @@ def region(
     Args:
         workflow: A file, the name of a shipped workflow, a JSON object, or a Workflow.
         ids: The ids of the nodes, which must all be TorchNodes.
+        freeze: The ids of those of them that keep their weights, which then need no gradient.
         brains: Brains that replace those of the file: node -> file.
         packs: Python files with nodes.
 
@@ -269,7 +271,10 @@ def region(
         torch.Size([2, 6])
     """
     spec = RunSpec(workflow, brains=brains or {}, packs=tuple(packs), train=tuple(ids))
-    return region_of(spec)
+    module = region_of(spec)
+    for node in freeze:
+        module.network(node).requires_grad_(False)
+    return module
 
 
 def region_of(spec: RunSpec) -> RegionModule:

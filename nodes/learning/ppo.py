@@ -488,12 +488,13 @@ class TrainPPO(
         """Return the network to begin with."""
         from minibrains.training.module import region
 
-        network = region(
-            self.workflow, self.train, brains=dict(self.brains), packs=self._host.packs
+        return region(
+            self.workflow,
+            self.train,
+            freeze=self.freeze,
+            brains=dict(self.brains),
+            packs=self._host.packs,
         )
-        for node in self.freeze:
-            network.network(node).requires_grad_(False)
-        return network
 
     def _make_learner(self, games: WorkflowVecEnv) -> Learner:
         from gymnasium.spaces import Discrete

@@ -62,6 +62,8 @@ _FREE: Final = {"name", "device", "title", "license"}
 _STATE: Final = "trainer_state.json"
 """The file of a checkpoint with the curves."""
 
+_SINCE_VERSION_3: Final = renamed("label_smoothing", "second_weight", "metric_for_best", "patience")
+
 
 class _Data(NamedTuple):
     """The data sets, split."""
@@ -513,10 +515,10 @@ class TrainVLM(
     version=3,
     renamed_widgets={
         1: {
-            **renamed("learning_rate", "batch_size", "weight_decay", "label_smoothing"),
-            **renamed("second_weight", "metric_for_best", "patience"),
+            **renamed("learning_rate", "batch_size", "weight_decay"),
+            **_SINCE_VERSION_3,
         },
-        2: renamed("label_smoothing", "second_weight", "metric_for_best", "patience"),
+        2: _SINCE_VERSION_3,
     },
 ):
     """Train a vision-language model to answer as a teacher would act, on the user's data set
@@ -629,10 +631,10 @@ class TrainLoRA(
     renamed_widgets={
         1: {
             **renamed("learning_rate", "batch_size", "weight_decay"),
-            **renamed("gradient_accumulation_steps", "label_smoothing", "second_weight"),
-            **renamed("metric_for_best", "patience"),
+            **renamed("gradient_accumulation_steps"),
+            **_SINCE_VERSION_3,
         },
-        2: renamed("label_smoothing", "second_weight", "metric_for_best", "patience"),
+        2: _SINCE_VERSION_3,
     },
 ):
     """Adapt a trained vision-language model to the user's data set `data`, by a LoRA of PEFT, with

@@ -650,6 +650,7 @@ def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return own / "held_back.jsonl"
 
 
+ONE_MATCH = ("--states", "validation", "--episodes", "1")
 HELD_BACK = ("duel_expert", "--states", "held_back/Level4.*", "--ticks", "60", "--json")
 
 
@@ -814,27 +815,11 @@ def test_an_episode_that_fails_counts_and_the_others_are_played(
         ),
         (("hello", "--states", "validation", "--episodes", "1"), "an evaluation needs one console"),
         (
-            (
-                "duel_expert",
-                "--states",
-                "validation",
-                "--episodes",
-                "1",
-                "--compare-with",
-                "airstriker",
-            ),
+            ("duel_expert", *ONE_MATCH, "--compare-with", "airstriker"),
             "it plays another game",
         ),
         (
-            (
-                "duel_expert",
-                "--states",
-                "validation",
-                "--episodes",
-                "1",
-                "--compare-with",
-                "duel_expret",
-            ),
+            ("duel_expert", *ONE_MATCH, "--compare-with", "duel_expret"),
             "Did you mean 'duel_expert'?",
         ),
     ],
