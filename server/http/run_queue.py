@@ -296,6 +296,7 @@ class RunQueue:
         found = await self._ask(run, "edit", workflow)
         if "error" not in found:
             run.data = workflow
+            run.workflow = parse_workflow(workflow, run.workflow.path)
         return found
 
     async def break_when(

@@ -195,6 +195,24 @@ def test_the_last_page_that_took_it_has_it(server: Server) -> None:
     server.talk(talk)
 
 
+def test_a_pad_that_a_live_edit_added_takes_keys(server: Server) -> None:
+    async def talk(client: Talk) -> None:
+        async with client.page("player") as player:
+            without = json.loads(json.dumps(GAME))
+            del without["nodes"]["pad"], without["nodes"]["console"]["in"]
+            prompt_id = await client.run(without)
+            await player.watch(prompt_id, values=("held",))
+            await ram(player, 0)
+            await client.post(f"/runs/{prompt_id}/edit", {"workflow": GAME})
+            await send(player, "take", prompt_id)
+            await send(player, "input", prompt_id, value=["ArrowLeft"])
+            await ram(player, LEFT)
+            await client.post(f"/runs/{prompt_id}/stop")
+            await client.outcome(player, prompt_id)
+
+    server.talk(talk)
+
+
 def test_what_a_person_played_replays(server: Server, minibrains: Command) -> None:
     async def talk(client: Talk) -> Json:
         async with client.page() as page:
