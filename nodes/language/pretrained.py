@@ -212,6 +212,8 @@ def load_pretrained(ref: BrainRef, placement: Placement | None = None) -> Pretra
         frame = _tried(path, brain.files, header.tensors)
     silence_transformers()
     with _in_a_sentence(path), _folder(brain.files) as folder:
+        if placement.precision == "nf4" and placement.device.type == "cpu":
+            _check_blocks(path, folder, family, placement)
         _link(path, folder / WEIGHTS)
         model, faults = _load_model(folder, family, placement)
         processor = load_processor(folder, family)
@@ -224,8 +226,6 @@ def load_pretrained(ref: BrainRef, placement: Placement | None = None) -> Pretra
                 f"{path}: {short(found[0])} is one of {len(found)} "
                 f"{fault.replace('_', ' ')} of the model's tensors"
             )
-    if placement.precision == "nf4" and placement.device.type == "cpu":
-        _check_blocks(path, model)
     asked_by = family.asked_by
     if family.faster is not None and placement.is_usual:
         asked_by = family.faster
@@ -428,13 +428,10 @@ def _load_model(folder: Path, family: Family, placement: Placement) -> Any:
     kind = getattr(transformers, family.model)
     quantized: dict[str, Any] = {}
     if placement.is_quantized:
-        bits = transformers.BitsAndBytesConfig(
-            load_in_8bit=placement.precision == "int8",
-            load_in_4bit=placement.precision == "nf4",
-            bnb_4bit_quant_type="nf4",
-            bnb_4bit_compute_dtype=placement.dtype,
-        )
-        quantized = {"quantization_config": bits, "device_map": {"": str(placement.device)}}
+        quantized = {
+            "quantization_config": _quantization(placement),
+            "device_map": {"": str(placement.device)},
+        }
     return kind.from_pretrained(
         folder,
         dtype=placement.dtype,
@@ -446,12 +443,28 @@ def _load_model(folder: Path, family: Family, placement: Placement) -> Any:
     )
 
 
-def _check_blocks(path: Path, model: Any) -> None:
-    """Check that the rows of all weights of 4 bits consist of whole blocks,
-    as bitsandbytes needs them on a processor. Raises BrainError.
+def _quantization(placement: Placement) -> Any:
+    """Return how transformers quantises the weights of a model that it loads."""
+    import transformers
+
+    return transformers.BitsAndBytesConfig(
+        load_in_8bit=placement.precision == "int8",
+        load_in_4bit=placement.precision == "nf4",
+        bnb_4bit_quant_type="nf4",
+        bnb_4bit_compute_dtype=placement.dtype,
+    )
+
+
+def _check_blocks(path: Path, folder: Path, family: Family, placement: Placement) -> None:
+    """Check, before a model is loaded, that the rows of all weights that will have 4 bits consist
+    of whole blocks, as bitsandbytes needs them on a processor. Raises BrainError.
     """
     from bitsandbytes.nn.modules import Linear4bit
+    from transformers.quantizers import AutoHfQuantizer
 
+    model = _empty_model(folder, family)
+    quantizer = AutoHfQuantizer.from_config(_quantization(placement), pre_quantized=False)
+    quantizer.preprocess_model(model, device_map=None)
     for name, layer in model.named_modules():
         if isinstance(layer, Linear4bit) and layer.in_features % _BLOCK:
             raise BrainError(
