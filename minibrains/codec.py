@@ -208,6 +208,8 @@ _MOVED: Final = {
     "minibrains.annotations:Sample": "minibrains.annotations:Aged",
 }
 """Classes that have moved since older tapes were written: old name -> new name."""
+_MOVED_PACKAGES: Final = {"nodes.learning.": "nodes.training."}
+"""Packages that have got another name since: the beginning of a class's name -> the new one."""
 
 
 def _fields(cls: type) -> tuple[str, ...] | None:
@@ -235,7 +237,7 @@ def _record(form: str, values: list[Any]) -> Any:
     Fields that the class has at its end since the value was packed have their defaults.
     """
     name, *fields = form.split(" ")
-    cls = _find_class(_MOVED.get(name, name))
+    cls = _find_class(_current_name(name))
     expected = None if cls is None else _fields(cls)
     if cls is None or expected is None or len(values) != len(fields):
         raise ValueError(f"there is no imported NamedTuple or frozen dataclass {form[:200]!r}")
@@ -250,6 +252,14 @@ def _record(form: str, values: list[Any]) -> Any:
     for field, value in zip(expected, values, strict=True):
         object.__setattr__(record, field, value)
     return record
+
+
+def _current_name(name: str) -> str:
+    """Return the present name of a class that a tape names."""
+    for old, new in _MOVED_PACKAGES.items():
+        if name.startswith(old):
+            return new + name.removeprefix(old)
+    return _MOVED.get(name, name)
 
 
 def _defaults(cls: type) -> dict[str, Any]:

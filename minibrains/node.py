@@ -54,7 +54,7 @@ class Node:
     reads_sources: ClassVar[bool] = False
     fallback: ClassVar[Any] = None
     terminal: ClassVar[str | None] = None
-    outside: ClassVar[bool] = False
+    external: ClassVar[bool] = False
 
     schema: ClassVar[NodeSchema]
 
@@ -214,7 +214,7 @@ class Register(Node, abstract=True):
     """
 
     def receive(self, value: Any) -> None:
-        """Receive a value that a page sends to a register that is `outside`.
+        """Receive a value that a page sends to an external register.
 
         Called on another thread, at any time: store the value in one assignment, and return it from
         `emit`. Return the same object as long as nothing has changed, because each new one is

@@ -15,7 +15,7 @@ from minibrains.values import describe_type, is_value_type, parse_value
 if TYPE_CHECKING:
     from minibrains.node import Node
 
-Background = Literal["thread", "process", "either", "optional"]
+Background = Literal["thread", "process", "either", "allowed"]
 Executor = Literal["thread", "process"]
 """The executor of a background node: a thread of this process, or a process of the node's own."""
 
@@ -24,7 +24,7 @@ EXECUTORS: Final[Mapping[Background | None, tuple[Executor, ...]]] = {
     "thread": ("thread",),
     "process": ("process",),
     "either": ("thread", "process"),
-    "optional": ("thread", "process"),
+    "allowed": ("thread", "process"),
 }
 """Class option -> the executors that such a node can have; the default comes first."""
 Migration = Callable[[dict[str, Any]], dict[str, Any]]
@@ -71,7 +71,7 @@ class NodeOptions(TypedDict, total=False):
     """The node may take longer than a frame, so the engine runs it off the tick: on a thread (work
     that releases the interpreter lock, like torch's), or in a process of its own (work in Python).
     "either": on a thread, or in a process where the workflow says `"background": "process"`.
-    "optional": the same where the workflow says "busy" or "background", otherwise within the
+    "allowed": the same where the workflow says "busy" or "background", otherwise within the
     tick."""
 
     cache_on_disk: bool
@@ -93,7 +93,7 @@ class NodeOptions(TypedDict, total=False):
     terminal: str | None
     """For a register: the Flag output that ends the episode."""
 
-    outside: bool
+    external: bool
     """For a register: its output comes from outside the run (a person's pad), so it is written to
     the tape."""
 
@@ -104,6 +104,7 @@ _RENAMED: Final = {
     "collects": "collects_data",
     "keep": "cache_on_disk",
     "named_links": "reads_sources",
+    "outside": "external",
 }
 """Class options that were renamed, old -> new."""
 
@@ -188,7 +189,7 @@ def _check_terminal(cls: type[Node], outputs: Mapping[str, Output]) -> None:
 
 
 def _check_no_register(cls: type[Node]) -> None:
-    for option in ("terminal", "outside"):
+    for option in ("terminal", "external"):
         if getattr(cls, option):
             raise NodeClassError(
                 f"{cls.__name__}: the class option {option!r} is for registers; "

@@ -14,7 +14,7 @@ _listening: Final[ContextVar[Savings | None]] = ContextVar("listening", default=
 
 
 @contextmanager
-def listen(savings: Savings) -> Iterator[None]:
+def collect_savings(savings: Savings) -> Iterator[None]:
     """Collect everything that caches save within the `with` block in `savings`."""
     token = _listening.set(savings)
     try:

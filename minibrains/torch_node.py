@@ -35,7 +35,7 @@ Device = Literal[
 ]  # fmt: skip
 
 
-class TorchNode(Node, abstract=True, background="optional"):
+class TorchNode(Node, abstract=True, background="allowed"):
     """A node whose brain is the weights of a network.
 
     A subclass writes `build(config)`, which makes the network, and `forward(x, …) -> outputs` over

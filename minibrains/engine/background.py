@@ -304,7 +304,7 @@ class BackgroundNode:
 
 
 class ReplayedCall:
-    """Whether a node that continues is thinking, in a replay, which takes its result from the tape.
+    """Whether a non-blocking node is thinking, in a replay, which takes its result from the tape.
 
     Nothing in the replay depends on it, but a fork that begins here does.
     """
@@ -331,7 +331,7 @@ class ReplayedCall:
 
 
 class PendingResult:
-    """The result of a node that continues: submitted on one tick, delivered `latency` ticks later.
+    """The result of a non-blocking node: submitted on one tick, delivered `latency` ticks later.
 
     With the fast clock, a tick waits for a late result, so that the results of a run do not depend
     on the machine. In real time a late one is delivered on the first tick on which it is there.

@@ -133,7 +133,7 @@ class _Compiler:
         if node.is_register:
             return Step("emit", node.id, outputs=outputs)
         clocks = self._own_clocks(node)
-        if node.continues:
+        if node.is_non_blocking:
             return Step("submit", node.id, clocks=clocks)
         return Step("tick", node.id, outputs=outputs, clocks=clocks)
 
@@ -147,7 +147,7 @@ class _Compiler:
         return frozenset([clock])
 
     def _producing_step(self, node: CheckedNode) -> Step:
-        if not node.continues:
+        if not node.is_non_blocking:
             return self.main_steps[node.id]
         outputs = [OutputPlan(name, absent=True) for name in node.cls.schema.outputs]
         return Step("poll", node.id, outputs=outputs)
@@ -500,7 +500,7 @@ class _Compiler:
                 target = self.main_steps[edge.target]
                 if not self.graph.nodes[edge.target].is_register and not target.always_called:
                     readers.add(target.index)
-            output.steps_to_mark = sorted(readers)
+            output.steps_to_flag = sorted(readers)
 
     def _find_readiness(self, step: Step, node: CheckedNode) -> None:
         """Decide whether a tick or submit is called on every tick of its clocks, and whether all of

@@ -109,9 +109,9 @@ class ExecutionState:
         self.open_counts[:] = bytes(len(self.open_counts))
         self.one_tick_slots.clear()
         self.due_next_tick[:] = self._first()
-        self.restart()
+        self.rearm()
 
-    def restart(self) -> None:
+    def rearm(self) -> None:
         """Make every step check again whether its inputs have been delivered."""
         self.steps[:] = self.initial_steps
         self.latches[:] = self.initial_latches
@@ -126,7 +126,7 @@ class ExecutionState:
 
     def flags_to_set(self, output: OutputPlan) -> tuple[int, ...]:
         """Return the indices in `due_flags` that a delivery on an output sets."""
-        return tuple(self.flag_index(self.plan.steps[reader]) for reader in output.steps_to_mark)
+        return tuple(self.flag_index(self.plan.steps[reader]) for reader in output.steps_to_flag)
 
     def _first(self) -> list[int]:
         """Return the steps without inputs, which are due once."""
@@ -201,7 +201,7 @@ class ExecutionState:
         old_indices = {key: index for index, key in enumerate(old.keys())}
         self._inherit_counters(old, old_indices)
         self.due_next_tick[:] = self._due_after_edit(old, old_indices, unchanged)
-        self.restart()
+        self.rearm()
 
     def _inherit_values(
         self,

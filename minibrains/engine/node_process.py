@@ -25,7 +25,7 @@ from minibrains.node import Node, check_names
 from minibrains.process.child import ChildProcess
 from minibrains.process.messages import Failure, decode, encode
 from minibrains.process.parent import ParentProcess
-from minibrains.savings import Savings, listen, tell_savings
+from minibrains.savings import Savings, collect_savings, tell_savings
 
 _SHUTDOWN_TIMEOUT: Final = 5.0
 """Seconds that a process gets to end."""
@@ -492,7 +492,7 @@ def _serve(parent: ParentProcess, spec: NodeSpec, about: _About) -> None:
     def opened() -> Savings:
         nonlocal node
         savings: Savings = {}
-        with listen(savings):
+        with collect_savings(savings):
             node = spec.make()
             node.open(host)
         check_names(node)
@@ -502,7 +502,7 @@ def _serve(parent: ParentProcess, spec: NodeSpec, about: _About) -> None:
     def warm_up(encoded: bytes) -> Savings:
         constants = decode(encoded, _CONSTANTS, "in its process")
         savings: Savings = {}
-        with listen(savings):
+        with collect_savings(savings):
             node.warm_up(constants)
         return savings
 

@@ -15,7 +15,7 @@ from minibrains.graph.check import CheckedNode
 from minibrains.graph.error_policy import reports_hanging
 from minibrains.host import Episode, Host
 from minibrains.node import Node, check_names
-from minibrains.savings import Savings, listen
+from minibrains.savings import Savings, collect_savings
 
 
 class NodeFailed(RunError):
@@ -61,7 +61,7 @@ class NodeRuntime:
     background: BackgroundNode | None = None
     """The thread on which it is called once it is open, if it is a background node."""
     pending: PendingResult | None = None
-    """The result of a node that continues: computed while the game goes on, and delivered later."""
+    """The result of a non-blocking node: computed while the game goes on, and delivered later."""
     replayed_call: ReplayedCall = field(default_factory=ReplayedCall)
     constant: ConstantResult | None = None
     savings: Savings = field(default_factory=dict)
@@ -113,7 +113,7 @@ class NodeRuntime:
         """
         self.is_open = True
         try:
-            with listen(self.savings):
+            with collect_savings(self.savings):
                 self.node.open(host)
             check_names(self.node)
         except KeyboardInterrupt:
@@ -126,7 +126,7 @@ class NodeRuntime:
         self.node.settle()
         if self.checked.background is not None:
             self.background = BackgroundNode(self.node, self.name)
-            if self.checked.continues:
+            if self.checked.is_non_blocking:
                 self.pending = PendingResult(self.background)
         self.apply_limits()
 
@@ -139,7 +139,7 @@ class NodeRuntime:
         if not overridden or not self.is_open:
             return
         try:
-            with listen(self.savings):
+            with collect_savings(self.savings):
                 self.callee.warm_up(constants)
         except KeyboardInterrupt:
             raise
@@ -227,11 +227,11 @@ class NodeRuntime:
         """Return the runtime of the same node in an edited plan,
         still without a constant result.
         """
-        pending = self.pending if checked.continues else None
-        begins_to_continue = checked.continues and pending is None and not from_tape
+        pending = self.pending if checked.is_non_blocking else None
+        begins_to_continue = checked.is_non_blocking and pending is None and not from_tape
         if begins_to_continue and self.background is not None:
             pending = PendingResult(self.background)
-        replayed_call = self.replayed_call if checked.continues else ReplayedCall()
+        replayed_call = self.replayed_call if checked.is_non_blocking else ReplayedCall()
         return replace(
             self,
             checked=checked,

@@ -23,7 +23,7 @@ def peek(engine: Engine, node: str, socket: str) -> Any:
     checked = engine.plan.graph.nodes.get(node)
     if checked is None or socket not in checked.cls.schema.outputs or not engine.execution.values:
         return None
-    if checked.is_register and not checked.cls.outside:
+    if checked.is_register and not checked.cls.external:
         return _emitted(engine.runtimes[node].node, socket)
     slots = _slots(engine.execution, node, socket)
     if not slots:
@@ -45,7 +45,7 @@ def peek_item(engine: Engine, node: str, socket: str, item: str) -> Any:
 def is_kept(engine: Engine, node: str, socket: str) -> bool:
     """Return whether the values of an output of the graph can be peeked at."""
     checked = engine.plan.graph.nodes[node]
-    if checked.is_register and not checked.cls.outside:
+    if checked.is_register and not checked.cls.external:
         return True
     return bool(_slots(engine.execution, node, socket))
 

@@ -41,7 +41,7 @@ class OutputPlan:
     name: str
     absent: bool
     slots: dict[SlotKind, int] = field(default_factory=dict)
-    steps_to_mark: list[int] = field(default_factory=list)
+    steps_to_flag: list[int] = field(default_factory=list)
     """The indices of the steps that a delivery makes due."""
 
 
@@ -73,7 +73,7 @@ class Step:
     """One entry of the step table: a node's tick, a register's emit, the read of a lazy output,
     a clock gate.
 
-    A node that continues has two: `submit` takes its inputs, `poll` delivers the result some
+    A non-blocking node has two: `submit` takes its inputs, `poll` delivers the result some
     ticks later.
     """
 

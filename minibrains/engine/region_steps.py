@@ -133,10 +133,10 @@ class RegionSteps:
         if SocketRef(step.node, output.name) not in self._region.outputs:
             return OutputPlan(output.name, output.absent)
         steps = self._execution.plan.steps
-        steps_to_mark = [
-            index for index in output.steps_to_mark if steps[index].node not in self._region.nodes
+        steps_to_flag = [
+            index for index in output.steps_to_flag if steps[index].node not in self._region.nodes
         ]
-        return replace(output, steps_to_mark=steps_to_mark)
+        return replace(output, steps_to_flag=steps_to_flag)
 
 
 def _nothing() -> None:

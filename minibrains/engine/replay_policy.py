@@ -4,14 +4,14 @@
 |---|---|---|
 | background node | results and failures are written down | not opened; both come from the tape |
 | the same, with a constant result | nothing is written down | opened and run |
-| register that is `outside` | each new value is written down | opened; values come from the tape |
+| external register | each new value is written down | opened; values come from the tape |
 | the same in a fork | those of the run that it comes from, until somebody else plays | as above |
 | any other node | nothing is written down | opened and run |
 | edit, decimation of optional nodes | written down | made by the caller of the replay |
 
 Whatever comes from the tape arrives on the tick on which it arrived in the run. A node that is not
 opened has neither a thread nor a process, is asked for no report and no state, and its brain file
-may have been replaced since. A register that is `outside` is reset and latched like others.
+may have been replaced since. An external register is reset and latched like others.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ def taped_emit(
 ) -> Callable[[], Any]:
     """Return the function to call as `emit`.
 
-    For a register that is `outside`, new values go to the tape or come from it.
+    For an external register, new values go to the tape or come from it.
     """
-    if tape is None or not register.cls.outside:
+    if tape is None or not register.cls.external:
         return emit
     node = register.id
     last: Any = UNSET

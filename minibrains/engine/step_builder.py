@@ -256,7 +256,7 @@ class _StepBuilder:
         return submit
 
     def _submit_step_of(self, node: str) -> Step:
-        """Return the step that begins a call of a node that continues."""
+        """Return the step that begins a call of a non-blocking node."""
         steps = self.execution.plan.steps
         return next(step for step in steps if step.role == "submit" and step.node == node)
 

@@ -115,8 +115,8 @@ def shape_of(
         arguments.append((plan.many, plan.required, aged))
     results: list[OutputShape] = []
     for output in outputs:
-        mark_count = min(len(output.steps_to_mark), ONE_BY_ONE + 1)
-        results.append((output.absent, tuple(output.slots), mark_count))
+        flag_count = min(len(output.steps_to_flag), ONE_BY_ONE + 1)
+        results.append((output.absent, tuple(output.slots), flag_count))
     return tuple(arguments), tuple(results), returns_tuple
 
 
@@ -186,8 +186,8 @@ class _SourceWriter:
         call = f"call({', '.join(written)})"
         if returns_tuple:
             names: list[str] = []
-            for index, (_, slots, mark_count) in enumerate(outputs):
-                names.append(f"out{index}" if slots or mark_count else "_")
+            for index, (_, slots, flag_count) in enumerate(outputs):
+                names.append(f"out{index}" if slots or flag_count else "_")
             call = f"{', '.join(names)}, = {call}"
         elif outputs:
             call = f"out0 = {call}"
@@ -204,8 +204,8 @@ class _SourceWriter:
         return f"(None if {delivered_at} is None else {with_age})"
 
     def _write_delivery(self, index: int, output: OutputShape) -> None:
-        absent, slots, mark_count = output
-        if not slots and not mark_count:
+        absent, slots, flag_count = output
+        if not slots and not flag_count:
             return
         indent = ""
         if absent:
@@ -219,10 +219,10 @@ class _SourceWriter:
             self._body.append(f"{indent}values[{slot}] = {delivered}")
             if kind == "on":
                 self._body.append(f"{indent}one_tick_slots.append({slot})")
-        if mark_count > ONE_BY_ONE:
+        if flag_count > ONE_BY_ONE:
             self._body.append(
                 f"{indent}for target in {self._parameter('t')}: due_flags[target] = 1"
             )
         else:
-            for _ in range(mark_count):
+            for _ in range(flag_count):
                 self._body.append(f"{indent}due_flags[{self._parameter('t')}] = 1")

@@ -61,12 +61,12 @@ class CheckedNode:
         """The executor of a background node; None if it computes within the tick."""
         if self.entry.background is not None:
             return self.entry.background
-        if self.cls.background == "optional" and "busy" not in self.entry.raw:
+        if self.cls.background == "allowed" and "busy" not in self.entry.raw:
             return None
         return next(iter(EXECUTORS[self.cls.background]), None)
 
     @property
-    def continues(self) -> bool:
+    def is_non_blocking(self) -> bool:
         """True if it thinks while the game goes on, so that its result comes on a later tick."""
         return self.background is not None and self.entry.busy == "continue"
 
@@ -103,7 +103,7 @@ class CheckedNode:
         """True if its inputs on one tick affect its outputs only on later ticks,
         so that loops may go through it.
         """
-        return self.is_register or self.continues
+        return self.is_register or self.is_non_blocking
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +313,7 @@ class _Checker:
         """Report keys of the entry that a node of this class cannot have."""
         cls, entry = self.classes[name], self.entries[name]
         within_tick = (
-            cls.background == "optional" and entry.background is None and "busy" not in entry.raw
+            cls.background == "allowed" and entry.background is None and "busy" not in entry.raw
         )
         for key in ("background", "busy", "latency", "timeout"):
             if key in entry.raw and cls.background is None:
@@ -563,7 +563,7 @@ def _deadlocks(nodes: Mapping[str, CheckedNode], edges: Iterable[Edge]) -> Itera
     required = [edge for edge in edges if edge.input is WHEN or edge.input.required]
     waiting = [name for name, node in nodes.items() if not node.is_register]
     for loop in _cycles(waiting, required):
-        if any(nodes[name].continues for name in loop):
+        if any(nodes[name].is_non_blocking for name in loop):
             hint = 'Make one of the inputs optional, or put a Previous with "initial" into it'
             message = (
                 f"the loop {' -> '.join(loop)} never begins: each node waits for the one before it"

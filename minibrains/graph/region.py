@@ -124,7 +124,7 @@ class _RegionFinder:
                 f"region: {name} ({node.entry.type}) passes a value from one tick to the next; "
                 "expected nodes that answer within the tick"
             )
-        if node.continues:
+        if node.is_non_blocking:
             raise MinibrainsError(
                 f'train: {name} thinks while the game goes on ("busy": "continue"); '
                 "expected nodes that answer within the tick"

@@ -50,7 +50,7 @@ class ForkPoint:
     state: bytes
     """A snapshot, without the nodes whose results are on the tape."""
     calls: Mapping[str, Mapping[str, Any]]
-    """Node that continues and is thinking -> the state of its `PendingResult`, with the answer from
+    """Non-blocking node that is thinking -> the state of its `PendingResult`, with the answer from
     the tape."""
 
     def spec(self, models: Path | None = None) -> RunSpec:

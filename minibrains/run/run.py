@@ -35,7 +35,7 @@ from minibrains.run.parallel import ParallelEpisodes
 from minibrains.run.realtime import RealtimeClock
 from minibrains.run.spec import RunSpec
 from minibrains.run.summary import EngineStats, Results, summarise
-from minibrains.savings import listen
+from minibrains.savings import collect_savings
 from minibrains.tape.recent import RecentTape
 from minibrains.tape.recording import Recorder, TapePlayer, recorded_workflow
 from minibrains.torch_node import restore_threads
@@ -457,7 +457,7 @@ class Run:
         workflow = self.registry.migrate(workflow)
         for hook in self.hooks:
             workflow = hook.prepare(workflow, self.registry)
-        with listen(self.results.savings):
+        with collect_savings(self.results.savings):
             return self.spec.check(workflow, self.registry)
 
     def edit(self, plan: Plan) -> str:

@@ -1,6 +1,6 @@
 """Transformers' Trainer for a vision-language model that learns to answer with one of its answers.
 
-Nodes that train such models are in `nodes/learning/train_vlm.py`.
+Nodes that train such models are in `nodes/training/train_vlm.py`.
 """
 
 from __future__ import annotations

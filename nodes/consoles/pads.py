@@ -41,7 +41,7 @@ KEYS: Final = {
 keyboard; or a gamepad."""
 
 
-class PersonPad(Register, category="consoles", outside=True):
+class PersonPad(Register, category="consoles", external=True):
     """The pad that a person holds: the keys and gamepad buttons pressed in the
     editor while Play is on there.
 

@@ -24,7 +24,7 @@ from minibrains import (
 )
 from minibrains.run.nested import ShownAt
 from nodes.doctor.examination import MOST_EPISODES, Examination, as_json
-from nodes.learning import curves
+from nodes.training import curves
 
 
 class Examined(NamedTuple):
@@ -36,7 +36,7 @@ class Examined(NamedTuple):
     finished: Flag
 
 
-class PolicyDoctor(Register, category="learning", terminal="finished"):
+class PolicyDoctor(Register, category="training", terminal="finished"):
     """Play with a policy of another workflow, and say what is wrong with it.
 
     verdict:   the fault with its figures and what to do, or that there is none

@@ -17,7 +17,7 @@ from minibrains.doctor.evidence import Evidence, entropies, largest_entropy
 from minibrains.doctor.watch import Watch
 from minibrains.evaluation.statistics import wilson
 from minibrains.files import write_atomic
-from nodes.learning.curves import load_pyplot
+from nodes.training.curves import load_pyplot
 
 CHECKS: Final = (
     "Is it shown what it was trained on?",

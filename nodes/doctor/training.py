@@ -14,10 +14,11 @@ from minibrains.errors import MinibrainsError
 from minibrains.graph.check import CheckedNode, Graph
 from minibrains.graph.encoding import Encoding, TrainedEncoding, find_encoding
 from minibrains.run.spec import RunSpec
-from nodes.learning.calibrate import read_presses
-from nodes.learning.data_set import DataSet
-from nodes.learning.episode_file import EpisodeInfo, load_arrow
-from nodes.learning.examples import (
+from nodes.policies.buttons import ButtonHeadBrain
+from nodes.training.calibrate import read_presses
+from nodes.training.data_set import DataSet
+from nodes.training.episode_file import EpisodeInfo, load_arrow
+from nodes.training.examples import (
     EpisodeExamples,
     Examples,
     Job,
@@ -25,7 +26,6 @@ from nodes.learning.examples import (
     PreprocessingParts,
     preprocess,
 )
-from nodes.policies.buttons import ButtonHeadBrain
 from nodes.vision.fighters import FighterColors, FighterMask
 
 LABELLED: Final = 40

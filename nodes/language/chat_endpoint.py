@@ -18,7 +18,7 @@ import numpy as np
 
 from minibrains import MinibrainsError
 from minibrains.errors import text_of
-from nodes.learning.episode_file import encode_picture
+from nodes.training.episode_file import encode_picture
 
 if TYPE_CHECKING:
     import aiohttp

@@ -45,7 +45,7 @@ def _print_source(sources: dict[str, list[str]], as_json: bool) -> None:
 
 
 _TAKING = ("tick", "submit", "latch")
-"""The roles of steps that take a node's inputs: tick, submit of a node that continues, latch of a
+"""The roles of steps that take a node's inputs: tick, submit of a non-blocking node, latch of a
 register."""
 
 

@@ -13,10 +13,10 @@ from minibrains.brain_file import read_header
 from minibrains.errors import DataError, MinibrainsError
 from minibrains.files import home
 from minibrains.graph.catalog import find_brain_file
-from nodes.learning.asked_brains import Answers, load_asked, questions_of, refusal
-from nodes.learning.data_set import DataSet
-from nodes.learning.episode_file import read_samples
-from nodes.learning.sample_table import SampleFilter, SampleTable
+from nodes.training.asked_brains import Answers, load_asked, questions_of, refusal
+from nodes.training.data_set import DataSet
+from nodes.training.episode_file import read_samples
+from nodes.training.sample_table import SampleFilter, SampleTable
 from server.cli import DONE
 from server.terminal import printable, tell
 

@@ -191,7 +191,7 @@ class PlayPage(Hook):
 
     def _pads(self) -> Iterable[Register]:
         nodes = self._run.engine.nodes.values()
-        return [node for node in nodes if isinstance(node, Register) and node.outside]
+        return [node for node in nodes if isinstance(node, Register) and node.external]
 
     def _keys(self) -> Mapping[str, str]:
         """Return the button that each key presses."""

@@ -71,14 +71,14 @@ def _warn(run: Run, is_played: bool) -> None:
         run.say(
             "nothing in this workflow ends an episode, and no --ticks was given: Ctrl-C ends it"
         )
-    outside = [name for name, node in run.graph.nodes.items() if node.cls.outside]
-    if is_played and not outside:
+    external = [name for name, node in run.graph.nodes.items() if node.cls.external]
+    if is_played and not external:
         raise MinibrainsError(
             "--person: nothing in this workflow takes a person's keys; give it a PersonPad, as "
             "sf2_human has one"
         )
-    if outside and not is_played:
+    if external and not is_played:
         run.say(
-            f"{', '.join(outside)}: no input arrives on the command line; play with --person, or "
+            f"{', '.join(external)}: no input arrives on the command line; play with --person, or "
             "in the editor: python -m server serve"
         )

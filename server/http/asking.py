@@ -14,9 +14,9 @@ from minibrains.errors import MinibrainsError, describe_error
 from minibrains.process.child import ChildProcess
 from minibrains.process.messages import decode, encode
 from minibrains.process.parent import ParentProcess
-from nodes.learning.asked_brains import Answers, load_asked
-from nodes.learning.data_set import DataSet
-from nodes.learning.episode_file import read_samples
+from nodes.training.asked_brains import Answers, load_asked
+from nodes.training.data_set import DataSet
+from nodes.training.episode_file import read_samples
 
 _NICENESS: Final = 2
 """Games that are being played come first."""

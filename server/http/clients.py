@@ -290,7 +290,7 @@ class Clients:
         """
         for run in self._known():
             is_shown = run.client_id in (None, *self._clients) or self._watching(run)
-            if run.rewinds is not None and not run.over and not is_shown and self.runs:
+            if run.replay_of is not None and not run.over and not is_shown and self.runs:
                 task = asyncio.create_task(self.runs.stop(run))
                 self._ending.add(task)
                 task.add_done_callback(self._ending.discard)
@@ -333,7 +333,7 @@ class Clients:
             elif type_ == "ack":
                 self._acknowledge(client, data["node"])
             elif type_ in ("take", "input", "release"):
-                self._hold(client, type_, data)
+                self._handle_input(client, type_, data)
             elif type_ == "feature_flags":
                 client.takes_metadata = data.get("supports_preview_metadata") is True
                 client.queue("feature_flags", {"supports_preview_metadata": True})
@@ -348,7 +348,7 @@ class Clients:
         client.wake.set()
         self._request_pictures(self._run(client.prompt_id))
 
-    def _hold(self, client: Client, type_: str, data: dict[str, Any]) -> None:
+    def _handle_input(self, client: Client, type_: str, data: dict[str, Any]) -> None:
         run, node = self._run(data["prompt_id"]), str(data["node"])
         if run is None or run.over or node not in run.workflow.nodes:
             return

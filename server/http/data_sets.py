@@ -13,9 +13,9 @@ from aiohttp import web
 from minibrains.brain_file import read_header
 from minibrains.errors import BrainError, DataError, MinibrainsError
 from minibrains.files import home
-from nodes.learning.asked_brains import KINDS, Answers, questions_of, refusal
-from nodes.learning.data_set import Corrections, DataSet
-from nodes.learning.sample_table import Agreement, Kept, SampleFilter, SampleTable, Sorting
+from nodes.training.asked_brains import KINDS, Answers, questions_of, refusal
+from nodes.training.data_set import Corrections, DataSet
+from nodes.training.sample_table import Agreement, Kept, SampleFilter, SampleTable, Sorting
 from server.http.asking import Asker, Asking
 from server.http.brain_files import BrainFiles
 from server.http.http_errors import RequestError, read_object, text, whole_number

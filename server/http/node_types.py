@@ -217,7 +217,7 @@ def _describe(name: str, cls: type[Node]) -> dict[str, Any]:
         "brain": brain,
         "register": issubclass(cls, Register),
         "console": issubclass(cls, Console),
-        "outside": cls.outside,
+        "external": cls.external,
         "every_tick": cls.every_tick,
         "background": cls.background,
         "terminal": cls.terminal,

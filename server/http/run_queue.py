@@ -58,7 +58,7 @@ class ServerRun:
     """The position in the order of requests, regardless of its number."""
     requested: int = field(default_factory=lambda: int(time.time() * 1000))
     """When it was requested, or read again by this server, in ms."""
-    rewinds: str | None = None
+    replay_of: str | None = None
     """The id of the run that this one plays from its tape, to any of its ticks; such a run is not
     in the history, and ends with the server."""
     tape: Tape | None = None
@@ -219,7 +219,7 @@ class RunQueue:
         """
         held = 0
         for run in self.known.values():
-            original = self.known.get(run.rewinds or "")
+            original = self.known.get(run.replay_of or "")
             if original is not None and not run.over and not original.over:
                 held += 1
         return self._parallel + held
@@ -346,7 +346,7 @@ class RunQueue:
     def _add(self, run: ServerRun) -> None:
         run.state = "queued"
         recorded = bool(run.extra.get("record"))
-        about = {"recorded": recorded, "recording": recorded, "rewinds": run.rewinds}
+        about = {"recorded": recorded, "recording": recorded, "replay_of": run.replay_of}
         run.live_state.put("run", about)
         self.known[run.prompt_id] = run
         self.queue.append(run)
@@ -490,7 +490,7 @@ class RunQueue:
         run = self._workers.get(worker)
         if run is None:
             return
-        if event == "seen":
+        if event == "changes":
             if run.state == "stopping":
                 content["run"].pop("state", None)
             for part, entries in content.items():

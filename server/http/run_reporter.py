@@ -143,7 +143,7 @@ class RunReporter:
             parts["budget"] = self._budget(engine, stats)
         news = {part: self._new(part, entries) for part, entries in parts.items()}
         if any(news.values()):
-            self._send("seen", news)
+            self._send("changes", news)
 
     def _in_full(self) -> dict[str, dict[str, Any]]:
         """Return descriptions of the inputs and outputs of nodes that are watched in full.

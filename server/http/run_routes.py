@@ -293,7 +293,7 @@ class RunRoutes:
         if not isinstance(speed, (int, float)) or not _SLOWEST <= speed <= 1:
             message = f"'speed' is {speed!r}; expected a number from {_SLOWEST} to 1"
             raise RequestError(400, "bad_request", message)
-        if run.rewinds is None and run.settings.clock != "realtime":
+        if run.replay_of is None and run.settings.clock != "realtime":
             message = "this run has no frame rate to slow down; run it in real time"
             raise RequestError(409, "not_realtime", message)
         if run.state in ("queued", "starting"):
@@ -307,19 +307,19 @@ class RunRoutes:
         """Answer POST /runs/{id}/rewind: open the tape of a finished run, or pause one that goes on
         and open its last ticks.
         """
-        rewinds, body = request.match_info["id"], await read_object(request)
-        known = self._runs.known.get(rewinds)
+        replay_of, body = request.match_info["id"], await read_object(request)
+        known = self._runs.known.get(replay_of)
         tape: Tape | None
         if known is not None and not known.over:
             data, tape, nodes = await self._recent(known)
-        elif rewinds not in self._history:
-            raise _unknown(rewinds)
+        elif replay_of not in self._history:
+            raise _unknown(replay_of)
         else:
-            tape, nodes = self._history.tape(rewinds), None
+            tape, nodes = self._history.tape(replay_of), None
             if tape is None:
                 message = "the run was not recorded; record one to rewind it"
                 raise RequestError(400, "no_tape", message)
-            data = (await asyncio.to_thread(self._history.details, rewinds))["workflow"]
+            data = (await asyncio.to_thread(self._history.details, replay_of))["workflow"]
         workflow = await self._types.parse(data, None)
         run = ServerRun(
             str(uuid.uuid4()),
@@ -327,10 +327,10 @@ class RunRoutes:
             workflow,
             workflow.run,
             text(body, "client_id"),
-            {"rewinds": rewinds},
+            {"replay_of": replay_of},
             data,
             sequence,
-            rewinds=rewinds,
+            replay_of=replay_of,
             tape=tape,
             rewound_nodes=frozenset(workflow.nodes) if nodes is None else nodes,
         )
@@ -341,7 +341,7 @@ class RunRoutes:
         """Pause a run that goes on; return its workflow, its last ticks, and the nodes that are no
         hook's.
         """
-        if run.rewinds is not None:
+        if run.replay_of is not None:
             raise RequestError(409, "recorded", "this is a recorded run already; go to its ticks")
         if run.state in ("queued", "starting"):
             raise RequestError(
@@ -401,7 +401,7 @@ class RunRoutes:
         workflow = await self._read(body.get("workflow", rewound.data), extra)
         found = _answer(await self._runs.fork_point(rewound, tick), "no_fork")
         workflow = workflow.with_run(replace(workflow.run, episodes=1))
-        origin = {"of": rewound.rewinds, "tick": found["tick"]}
+        origin = {"of": rewound.replay_of, "tick": found["tick"]}
         run = ServerRun(
             str(uuid.uuid4()),
             sequence := self._runs.next_number(),
@@ -425,7 +425,7 @@ class RunRoutes:
 
     def _rewound_run(self, prompt_id: str) -> ServerRun:
         run = self._alive_run(prompt_id)
-        if run.rewinds is None:
+        if run.replay_of is None:
             message = "this run is being played; rewind it, and ask the run that shows its ticks"
             raise RequestError(409, "not_recorded", message)
         if run.state in ("queued", "starting"):
@@ -482,8 +482,8 @@ class RunRoutes:
         if not isinstance(is_on, bool):
             message = f"'on' is {is_on!r}; expected true to begin a tape, or false to end it"
             raise RequestError(400, "bad_request", message)
-        if run.rewinds is not None or run.state in ("queued", "starting"):
-            what = "rewound" if run.rewinds is not None else run.state
+        if run.replay_of is not None or run.state in ("queued", "starting"):
+            what = "rewound" if run.replay_of is not None else run.state
             raise RequestError(409, "not_yet", f"the run is {what}; record one that ticks")
         found = _answer(await self._runs.record(run, is_on), "not_recorded")
         return web.json_response(found)

@@ -206,7 +206,7 @@ class RunHandler(RequestHandler, Hook):
         if engine is None:
             return
         found = engine.nodes.get(node)
-        if isinstance(found, Register) and found.outside:
+        if isinstance(found, Register) and found.external:
             try:
                 found.receive(value)
             except Exception as error:

@@ -23,11 +23,11 @@ sent; edit: number and workflow; save_state: number, node and name; clip: number
 and True to begin a tape; seek: a tick of a recorded run; timeline, digests, recent: number; fork,
 happened: number and tick; find: number, node, output and condition; breakpoints: number and
 some of type Breakpoint; speed: a share of the frame rate; step_node: to the next node of a tick;
-input: a register that is outside and what a page sent to it; quit: finish the run and exit."""
+input: an external register and what a page sent to it; quit: finish the run and exit."""
 Tape = Path | tuple[bytes, ...]
 """The file of a tape, or its records."""
-WorkerEvent = Literal["ready", "seen", "frame", "message", "answer", "closing", "over"]
-"""To the server. seen: changes of a run's state; frame: node, number, message; message: node or
+WorkerEvent = Literal["ready", "changes", "frame", "message", "answer", "closing", "over"]
+"""To the server. changes: those of a run's state; frame: node, number, message; message: node or
 None, text; answer: of a command with a number, by that number; closing: this worker can play no
 other run; over: an Outcome."""
 

@@ -24,6 +24,7 @@ from hypothesis.extra import numpy as arrays
 from minibrains import ABSENT
 from minibrains.annotations import Aged
 from minibrains.codec import pack, unpack
+from nodes.training.ppo import PPOLearning
 
 
 class Point(NamedTuple):
@@ -278,6 +279,14 @@ def test_a_record_is_made_without_its_constructor() -> None:
 def test_fields_that_a_class_has_gained_since_have_their_defaults() -> None:
     assert unpack(msgpack.packb(record(f"{HERE}:Longer x", 1))) == Longer(1)
     assert unpack(msgpack.packb(record(f"{HERE}:LongerFrozen a", 1))) == LongerFrozen(1)
+
+
+def test_a_class_of_a_package_with_another_name_now_is_found() -> None:
+    value = PPOLearning(ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, False)
+    packed = pack(value)
+    older = packed.replace(b"nodes.training.", b"nodes.learning.")
+    assert older != packed
+    assert unpack(older) == value
 
 
 def test_a_module_is_never_imported_nor_asked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -232,8 +232,8 @@ def _hash_anew(file: Path) -> tuple[str, Savings]:
         import json, sys
         from pathlib import Path
         from minibrains.brain_file import hash_file
-        from minibrains.savings import listen
-        with listen(savings := {}):
+        from minibrains.savings import collect_savings
+        with collect_savings(savings := {}):
             digest = hash_file(Path(sys.argv[1]))
         print(json.dumps([digest, savings]))
     """

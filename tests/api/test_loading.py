@@ -18,7 +18,7 @@ import torch
 from minibrains.brain_file import hash_file
 from minibrains.errors import BrainError
 from minibrains.loading import BrainRef, ModelCache, find_memory
-from minibrains.savings import Savings, listen
+from minibrains.savings import Savings, collect_savings
 from tests.support.timeouts import TIMEOUT
 
 
@@ -119,7 +119,7 @@ def test_what_is_found_is_told_with_the_time_it_took_to_make(tmp_path: Path) -> 
     first: Savings = {}
     savings: Savings = {}
     for heard in (first, savings):
-        with listen(heard):
+        with collect_savings(heard):
             for ref in refs:
                 loaded.load(ref, "model", _array(1))
     assert first == {}

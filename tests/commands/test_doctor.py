@@ -23,9 +23,6 @@ from minibrains.training.module import region
 from nodes.actions.sink import ActionTable
 from nodes.doctor import examination
 from nodes.fighting.features import FightVectorBrain
-from nodes.learning.clone_buttons import presses_by_action
-from nodes.learning.data_set import DataSet
-from nodes.learning.episode_file import Sample, encode_picture
 from nodes.policies.buttons import (
     DIRECTIONS,
     ButtonCalibration,
@@ -33,6 +30,9 @@ from nodes.policies.buttons import (
     ButtonHeadBrain,
 )
 from nodes.policies.vector import VectorPolicy, VectorPolicyBrain
+from nodes.training.clone_buttons import presses_by_action
+from nodes.training.data_set import DataSet
+from nodes.training.episode_file import Sample, encode_picture
 from tests.support.command import Command
 from tests.support.data_sets import INFO
 from tests.support.paths import ROOT

@@ -10,7 +10,7 @@ from typing import Any
 from minibrains import Episode, Host, Node, Variables, widget
 
 
-class Keeper(Node, background="optional"):
+class Keeper(Node, background="allowed"):
     """Keep a line for each episode in a file.
 
     variables:  of the game

@@ -38,7 +38,7 @@ class Prepares(Node, background="thread"):
         return 7
 
 
-class Person(Register, outside=True):
+class Person(Register, external=True):
     held = 0
 
     def emit(self) -> Number:

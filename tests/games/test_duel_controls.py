@@ -22,9 +22,9 @@ from games.source.duel.controls import (
 from minibrains import Episode, Run, RunSpec
 from minibrains.files import bundled_dir
 from minibrains.testing import ScratchHost, opened
-from nodes.learning.data_set import DataSet
-from nodes.learning.episode_file import decode_picture
 from nodes.policies.network import PolicyHead, PolicyHeadBrain
+from nodes.training.data_set import DataSet
+from nodes.training.episode_file import decode_picture
 from tests.support.fights import NAME, match, screen, write_fights
 
 BRAIN = bundled_dir("models") / "policy_head/duel.safetensors"

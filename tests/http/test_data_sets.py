@@ -9,8 +9,8 @@ import pytest
 
 from minibrains.brain_file import hash_file
 from minibrains.games.splits import HELD_BACK, Splits
-from nodes.learning.data_set import DataSet
-from nodes.learning.episode_file import EpisodeInfo
+from nodes.training.data_set import DataSet
+from nodes.training.episode_file import EpisodeInfo
 from tests.support.data_sets import ACTIONS, INFO, rewrite, samples, write
 from tests.support.fights import write_fights, write_untrained_policy
 from tests.support.service_fixtures import Json, Server, Talk, serving

@@ -49,7 +49,7 @@ def test_any_tick_is_shown_as_it_was(server: Server) -> None:
         async with client.page() as page:
             played = await record(client, page)
             opened = await client.rewind(page, played)
-            assert (await client.get(f"/runs/{opened}"))["rewinds"] == played
+            assert (await client.get(f"/runs/{opened}"))["replay_of"] == played
 
             timeline = await client.get(f"/runs/{opened}/timeline")
             assert (timeline["first"], timeline["last"]) == (0, 200)

@@ -13,9 +13,9 @@ from minibrains.testing import play
 from nodes.actions.history import ActionHistory
 from nodes.fighting.features import GameFeatures
 from nodes.language.prompt import PromptBuilder, PromptTemplate
-from nodes.learning.data_set import DataSet
-from nodes.learning.episode_file import Sample
-from nodes.learning.vlm_samples import VLMSamples
+from nodes.training.data_set import DataSet
+from nodes.training.episode_file import Sample
+from nodes.training.vlm_samples import VLMSamples
 from tests.support.data_sets import INFO, TABLE, samples
 
 PROMPT = "You did: {actions:2}. Which action?"

@@ -15,14 +15,14 @@ from minibrains.files import bundled_dir
 from minibrains.testing import ScratchHost, opened
 from nodes.language.lora import LoraAdapter, LoRALoader
 from nodes.language.vlm import VLMStrategist
-from nodes.learning import asked_brains
-from nodes.learning.asked_brains import Answers, load_asked, questions_of, refusal
-from nodes.learning.data_set import DataSet
-from nodes.learning.episode_file import NONE
-from nodes.learning.examples import Examples, Job, PreprocessingParts, preprocess
-from nodes.learning.sample_table import SampleFilter, SampleTable
-from nodes.learning.trainer import normalised
 from nodes.policies.network import PolicyHead, PolicyHeadBrain
+from nodes.training import asked_brains
+from nodes.training.asked_brains import Answers, load_asked, questions_of, refusal
+from nodes.training.data_set import DataSet
+from nodes.training.episode_file import NONE
+from nodes.training.examples import Examples, Job, PreprocessingParts, preprocess
+from nodes.training.sample_table import SampleFilter, SampleTable
+from nodes.training.trainer import normalised
 from tests.support.data_sets import ACTIONS
 from tests.support.fights import PREPROCESSING, write_fights, write_untrained_policy
 from tests.support.tiny_vlm import PROMPTS, save_model, write_pictures

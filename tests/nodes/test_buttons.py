@@ -15,9 +15,6 @@ from minibrains import ABSENT, Episode
 from minibrains.brain_file import read_header
 from minibrains.errors import BrainError, MinibrainsError
 from minibrains.testing import ScratchHost, opened
-from nodes.learning.calibrate import Calibrate, match_bias, match_thresholds
-from nodes.learning.examples import EpisodeExamples, Examples
-from nodes.learning.objectives import ButtonObjective
 from nodes.policies.buttons import (
     ButtonCalibration,
     ButtonHead,
@@ -26,6 +23,9 @@ from nodes.policies.buttons import (
     PressedPad,
     sigmoid,
 )
+from nodes.training.calibrate import Calibrate, match_bias, match_thresholds
+from nodes.training.examples import EpisodeExamples, Examples
+from nodes.training.objectives import ButtonObjective
 from tests.support.fights import (
     COLORS,
     NAME,

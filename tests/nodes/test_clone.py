@@ -22,11 +22,12 @@ from minibrains.errors import DataError, MinibrainsError
 from minibrains.games.splits import HELD_BACK, Splits
 from minibrains.testing import ScratchHost, opened, play
 from nodes.actions.sink import ActionTable
-from nodes.learning.checkpoint import RESUME, pack, unpack
-from nodes.learning.clone import ClonePolicy
-from nodes.learning.data_set import DataSet
-from nodes.learning.episode_file import Sample, decode_picture
-from nodes.learning.examples import (
+from nodes.policies.network import PolicyHead, PolicyHeadBrain
+from nodes.training.checkpoint import RESUME, pack, unpack
+from nodes.training.clone import ClonePolicy
+from nodes.training.data_set import DataSet
+from nodes.training.episode_file import Sample, decode_picture
+from nodes.training.examples import (
     Examples,
     Job,
     PreprocessingParts,
@@ -34,8 +35,7 @@ from nodes.learning.examples import (
     preprocess,
     split,
 )
-from nodes.learning.replay import PrioritizedReplay
-from nodes.policies.network import PolicyHead, PolicyHeadBrain
+from nodes.training.replay import PrioritizedReplay
 from nodes.vision.fighters import CenterMasks, FighterMask
 from nodes.vision.frames import Crop, FrameStack, FrameStackBrain, Resize
 from tests.support.command import Command, end_a_run

@@ -11,9 +11,9 @@ import pytest
 from minibrains.brain_file import hash_file
 from minibrains.errors import DataError
 from minibrains.games.splits import HELD_BACK, Splits
-from nodes.learning.data_set import DataSet
-from nodes.learning.episode_file import Sample
-from nodes.learning.examples import hash_data
+from nodes.training.data_set import DataSet
+from nodes.training.episode_file import Sample
+from nodes.training.examples import hash_data
 from tests.support.data_sets import INFO, rewrite, samples, write
 
 KEY = INFO.key

@@ -14,7 +14,7 @@ import pytest
 
 from minibrains import Episode, MinibrainsError
 from minibrains.testing import ScratchHost, opened
-from nodes.learning.dagger import DaggerRounds
+from nodes.training.dagger import DaggerRounds
 
 
 @pytest.fixture(autouse=True)

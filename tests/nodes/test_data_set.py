@@ -19,8 +19,8 @@ from minibrains.errors import DataError
 from minibrains.files import bundled_dir
 from minibrains.games.splits import HELD_BACK, Splits
 from nodes.language.pretrained import VLMBrain, load_pretrained
-from nodes.learning.data_set import DataSet
-from nodes.learning.episode_file import NONE, EpisodeInfo, Sample, decode_picture, encode_picture
+from nodes.training.data_set import DataSet
+from nodes.training.episode_file import NONE, EpisodeInfo, Sample, decode_picture, encode_picture
 from tests.support.data_sets import ACTIONS, INFO, Change, picture, rewrite, samples, write
 from tests.support.page_scripts import read_scripts
 

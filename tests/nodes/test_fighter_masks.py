@@ -21,7 +21,7 @@ from minibrains.graph.workflow import load_workflow
 from minibrains.testing import ScratchHost, opened, play
 from nodes.actions.sink import ActionTable
 from nodes.consoles.retro import RetroEmulator
-from nodes.learning.colors import LearnFighterColors
+from nodes.training.colors import LearnFighterColors
 from nodes.vision.fighters import (
     CenterMasks,
     FighterColors,

@@ -15,7 +15,7 @@ from minibrains.files import bundled_dir
 from minibrains.testing import opened
 from nodes.consoles.pads import KEYS, PersonPad
 from nodes.control.flow import Override
-from nodes.learning.data_set import DataSet
+from nodes.training.data_set import DataSet
 from tests.support.command import Command
 from tests.support.engine_fixtures import make_engine, node, open_engine
 from tests.support.service_fixtures import PACK, Json, Page, Server, Talk, serving

@@ -20,8 +20,8 @@ from minibrains import Episode, MinibrainsError, Run, RunSpec
 from minibrains.brain_file import read_header
 from minibrains.errors import is_refusal
 from minibrains.testing import ScratchHost, opened
-from nodes.learning.ppo import TrainPPO
 from nodes.policies.vector import VectorPolicy, VectorPolicyBrain
+from nodes.training.ppo import TrainPPO
 from tests.support.walking import write_walk
 
 

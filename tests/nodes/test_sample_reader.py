@@ -13,13 +13,13 @@ from minibrains import Episode
 from minibrains.errors import DataError, MinibrainsError
 from minibrains.testing import ScratchHost, opened
 from nodes.actions.sink import ActionTable
-from nodes.learning.agreement import Agreement
-from nodes.learning.data_set import DataSet
-from nodes.learning.episode_file import decode_picture
-from nodes.learning.examples import Examples, Job, PreprocessingParts, preprocess
-from nodes.learning.reader import Moment, SampleReader
-from nodes.learning.trainer import normalised
 from nodes.policies.network import PolicyHead, PolicyHeadBrain
+from nodes.training.agreement import Agreement
+from nodes.training.data_set import DataSet
+from nodes.training.episode_file import decode_picture
+from nodes.training.examples import Examples, Job, PreprocessingParts, preprocess
+from nodes.training.reader import Moment, SampleReader
+from nodes.training.trainer import normalised
 from tests.support.command import Command
 from tests.support.data_sets import TABLE
 from tests.support.fights import COLORS, NAME, PREPROCESSING, SMALL, write_fights

@@ -23,9 +23,9 @@ from minibrains.games.splits import Splits
 from minibrains.host import EpisodeStart
 from minibrains.testing import ScratchHost, opened, play
 from nodes.actions.sink import ActionTable
-from nodes.learning.data_set import DataSet
-from nodes.learning.episode_file import NONE, EpisodeInfo, Sample
-from nodes.learning.writer import SampleWriter
+from nodes.training.data_set import DataSet
+from nodes.training.episode_file import NONE, EpisodeInfo, Sample
+from nodes.training.writer import SampleWriter
 from tests.support.command import Command
 from tests.support.timeouts import TIMEOUT
 

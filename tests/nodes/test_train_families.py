@@ -18,7 +18,7 @@ from nodes.language.merging import MergeLoRA
 from nodes.language.model_files import FAMILIES
 from nodes.language.pretrained import VLMBrain, load_pretrained
 from nodes.language.vlm import LLMStrategist, VLMStrategist
-from nodes.learning.train_vlm import TrainLoRA, TrainVLM, VLMTraining
+from nodes.training.train_vlm import TrainLoRA, TrainVLM, VLMTraining
 from server.commands.unpack_model import unpack
 from tests.support import tiny_families
 from tests.support.tiny_vlm import NAME, PROMPTS, write_pictures

@@ -22,9 +22,9 @@ from nodes.language.merging import MergeLoRA
 from nodes.language.model_files import LANGUAGE_LAYERS
 from nodes.language.pretrained import VLMBrain, load_pretrained
 from nodes.language.vlm import VLMStrategist
-from nodes.learning.data_set import DataSet
-from nodes.learning.train_vlm import LoRAPreset, TrainLoRA, TrainVLM, VLMTraining
-from nodes.learning.vlm_samples import BatchReader, VLMSamples
+from nodes.training.data_set import DataSet
+from nodes.training.train_vlm import LoRAPreset, TrainLoRA, TrainVLM, VLMTraining
+from nodes.training.vlm_samples import BatchReader, VLMSamples
 from tests.support.command import Command, end_a_run
 from tests.support.data_sets import ACTIONS
 from tests.support.fights import info

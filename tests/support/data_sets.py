@@ -13,8 +13,8 @@ import pyarrow
 from pyarrow import parquet
 
 from nodes.actions.sink import ActionTable
-from nodes.learning.data_set import DataSet
-from nodes.learning.episode_file import EpisodeInfo, Sample, encode_picture
+from nodes.training.data_set import DataSet
+from nodes.training.episode_file import EpisodeInfo, Sample, encode_picture
 
 Change = Callable[[dict[str, Any], dict[str, Any]], None]
 """Changes the columns and the metadata of a file."""

@@ -10,13 +10,13 @@ import numpy as np
 
 from minibrains.files import home
 from nodes.actions.sink import ActionTable
-from nodes.learning.clone import ClonePolicy
-from nodes.learning.clone_buttons import CloneButtons, presses_by_action
-from nodes.learning.data_set import DataSet
-from nodes.learning.episode_file import EpisodeInfo, Sample, encode_picture
-from nodes.learning.examples import Preprocessing
 from nodes.policies.buttons import ButtonCalibration, ButtonHead
 from nodes.policies.network import PolicyHead
+from nodes.training.clone import ClonePolicy
+from nodes.training.clone_buttons import CloneButtons, presses_by_action
+from nodes.training.data_set import DataSet
+from nodes.training.episode_file import EpisodeInfo, Sample, encode_picture
+from nodes.training.examples import Preprocessing
 from nodes.vision.fighters import FighterColors
 from tests.support.data_sets import INFO
 

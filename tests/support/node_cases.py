@@ -23,17 +23,6 @@ from nodes.exploring import walking as exploring
 from nodes.exploring.walk_script import WalkScript
 from nodes.fighting import features, fighters, rounds, simple, strategist
 from nodes.language import lora, merging, pretrained, prompt, remote, reply, vlm
-from nodes.learning import (
-    agreement,
-    calibrate,
-    clone_network,
-    colors,
-    dagger,
-    ppo,
-    reader,
-    train_vlm,
-    writer,
-)
 from nodes.policies import (
     attention,
     baselines,
@@ -49,6 +38,17 @@ from nodes.recording import decision_log, output
 from nodes.rewards import fight as fight_rewards
 from nodes.rewards import general
 from nodes.rewards import sum as reward_sum
+from nodes.training import (
+    agreement,
+    calibrate,
+    clone_network,
+    colors,
+    dagger,
+    ppo,
+    reader,
+    train_vlm,
+    writer,
+)
 from nodes.vision import fighters as fighters_seen
 from nodes.vision import frames, overlay, tiles
 from tests.support import chat_server, data_sets, fights, meadow, tiny_families, tiny_vlm, walking

@@ -335,7 +335,7 @@ class Burns(Node, background="process"):
         return 1
 
 
-class Works(Node, background="optional"):
+class Works(Node, background="allowed"):
     """Work in steps, show how many are done, and end early once the run is to end.
 
     Out:  how many it has done
@@ -361,7 +361,7 @@ class Works(Node, background="optional"):
         return {"done": self.done}
 
 
-class RunsAnother(Node, background="optional"):
+class RunsAnother(Node, background="allowed"):
     """Run another workflow on each tick.
 
     Out:  the number of its episodes

@@ -11,8 +11,8 @@ import numpy as np
 from minibrains.files import bundled_dir
 from minibrains.tensors import as_array
 from nodes.language.pretrained import VLMBrain
-from nodes.learning.data_set import DataSet
-from nodes.learning.episode_file import Sample, encode_picture
+from nodes.training.data_set import DataSet
+from nodes.training.episode_file import Sample, encode_picture
 from tests.support.fights import info
 
 NAME = "small-pictures"

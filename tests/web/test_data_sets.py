@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, expect
 
 from minibrains.brain_file import hash_file
-from nodes.learning.data_set import DataSet
+from nodes.training.data_set import DataSet
 from tests.support.contrast import least_contrast
 from tests.support.data_sets import ACTIONS
 from tests.support.editor_page import EditorPage, editor

@@ -44,7 +44,7 @@ def test_the_memory_of_a_page_stays_the_same(page: EditorPage) -> None:
         page.press(",")
         page.until("session.isInThePast && session.run.state === 'paused'")
         page.press("Shift+L")
-        page.until("session.run.rewinds === null && session.run.state === 'running'")
+        page.until("session.run.replayOf === null && session.run.state === 'running'")
         page.press("v")
         page.deselect()
         page.page.wait_for_timeout(60_000)

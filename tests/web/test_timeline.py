@@ -32,7 +32,7 @@ def rewind(page: EditorPage) -> tuple[Locator, Locator]:
         page.page.locator('[data-tab="runs"]').click()
     page.page.get_by_role("button", name="More for Airstriker").first.click()
     page.page.get_by_role("menuitem", name="Rewind").click()
-    page.until("session.run.rewinds")  # the run that was shown before has a timeline as well
+    page.until("session.run.replayOf")  # the run that was shown before has a timeline as well
     timeline = page.page.locator("#timeline")
     slider = timeline.get_by_label("Tick", exact=True)
     expect(slider).to_be_enabled()
@@ -56,7 +56,7 @@ def test_a_recorded_run_is_shown_at_any_tick(page: EditorPage, screenshots: Path
 
     # opened from the panel
     timeline, _ = rewind(page)
-    assert page.ask("session.run.rewinds") == played
+    assert page.ask("session.run.replayOf") == played
     expect(timeline.locator("output")).to_contain_text("Tick 250 of 250: game 1 ended: limit")
 
     # from mark to mark: the first reward is on the wire, and one tick before it is not
@@ -105,7 +105,7 @@ def test_the_last_ticks_of_a_run_are_shown_and_it_goes_on(
     expect(timeline.locator("output")).to_contain_text("drag to see earlier ones")
     page.page.locator("#board").focus()
     page.press(",")
-    page.until(f"session.run.rewinds === '{going}' && session.run.ticks === {now - 1}")
+    page.until(f"session.run.replayOf === '{going}' && session.run.ticks === {now - 1}")
     expect(timeline.locator("output")).to_contain_text(f"Tick {now - 1} of {now}")
     for tick in (now - 100, now - 3, now):
         slider.fill(str(tick))
@@ -274,12 +274,12 @@ def test_a_fork_is_shown_beside_the_recorded_run(
     expect(timeline.locator("output")).to_contain_text("console.reward > 0")
 
     # another fork takes the place of the first one
-    first = page.ask("session.beside.run.rewinds")
+    first = page.ask("session.beside.run.replayOf")
     slider.fill("150")
     page.until("session.run.ticks === 150")
     page.set_widget("random", "hold", "4")
     timeline.get_by_role("button", name="Run from here").click()
-    page.until(f"session.beside?.timeline && session.beside.run.rewinds !== {first!r}")
+    page.until(f"session.beside?.timeline && session.beside.run.replayOf !== {first!r}")
     differs_at = page.ask("session.beside.differsAt")
     assert differs_at >= 150
 

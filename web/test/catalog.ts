@@ -50,7 +50,7 @@ function type(
     brain: null,
     register: false,
     console: false,
-    outside: false,
+    external: false,
     every_tick: false,
     background: null,
     ...more,

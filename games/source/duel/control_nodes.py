@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from minibrains import Action, ColorFrame, Episode, Host, Node, On, widget
-from nodes.learning.data_set import DataSet
+from nodes.training.data_set import DataSet
 
 
 class BlankPicture(Node, category="vision"):

@@ -33,9 +33,9 @@ from tqdm import tqdm
 
 from minibrains import MinibrainsError, Run, RunSpec
 from minibrains.files import bundled_dir
-from nodes.learning.data_set import DataSet
-from nodes.learning.episode_file import Sample, decode_picture, encode_picture
 from nodes.policies.network import PolicyHead, PolicyHeadBrain
+from nodes.training.data_set import DataSet
+from nodes.training.episode_file import Sample, decode_picture, encode_picture
 
 PLAYER = "sf2_pixels"
 PACK = Path(__file__).with_name("control_nodes.py")

@@ -30,7 +30,7 @@ from games.source.duel.controls import BLANK, Nodes, other_match, with_pictures,
 from minibrains import MinibrainsError
 from minibrains.files import bundled_dir
 from nodes.language.prompt import PromptTemplate
-from nodes.learning.data_set import DataSet
+from nodes.training.data_set import DataSet
 
 PLAYER: Final = "sf2"
 COLLECTOR: Final = "sf2_distil"

@@ -425,7 +425,7 @@ def _pasts(page: Tab) -> list[float]:
     page.page.locator("button.run").click()
     taken = []
     for _ in range(_PASTS):
-        page.until(f"session.run?.rewinds === null && session.run.ticks > {TIMELINE}")
+        page.until(f"session.run?.replayOf === null && session.run.ticks > {TIMELINE}")
         page.ask("void session.control('pause')")
         page.until("session.run.state === 'paused'")
         page.page.wait_for_timeout(_REST_MS)
@@ -433,13 +433,13 @@ def _pasts(page: Tab) -> list[float]:
             page.measure(
                 """const begun = performance.now(), tick = session.run.ticks - 300;
                 void session.seek(tick);
-                const isShown = () => session.run.rewinds !== null && session.run.ticks === tick;
+                const isShown = () => session.run.replayOf !== null && session.run.ticks === tick;
                 while (!isShown()) await new Promise((go) => setTimeout(go));
                 return performance.now() - begun;"""
             )
         )
         page.ask("void session.goLive()")
-        page.until("session.run?.rewinds === null && session.run.state === 'running'")
+        page.until("session.run?.replayOf === null && session.run.state === 'running'")
     page.page.locator("button.stop").click()
     return taken
 
@@ -477,7 +477,7 @@ def _fork(page: Tab, server: Server, tick: int) -> float:
         """const begun = performance.now(), { ticks } = session.run;
         void session.fork();
         const other = () => session.beside?.run;
-        const isUnderway = () => other() && (other().ticks > ticks || other().rewinds !== null);
+        const isUnderway = () => other() && (other().ticks > ticks || other().replayOf !== null);
         while (!isUnderway()) await new Promise((go) => setTimeout(go));
         return performance.now() - begun;"""
     )

@@ -53,7 +53,7 @@ class _Killer:
 
     def __init__(self, engine: Engine, node: str) -> None:
         checked = engine.plan.graph.nodes.get(node)
-        if checked is None or checked.background != "process" or not checked.continues:
+        if checked is None or checked.background != "process" or not checked.is_non_blocking:
             raise RunError(
                 '--kill is for a node with "background": "process" and "busy": "continue", '
                 f"found {node!r}"

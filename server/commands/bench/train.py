@@ -13,10 +13,10 @@ import numpy as np
 
 from minibrains.run.run import Run
 from minibrains.run.spec import RunSpec
-from nodes.learning.clone import ClonePolicy
-from nodes.learning.data_set import DataSet
-from nodes.learning.examples import Examples, Job, Preprocessing, PreprocessingParts, preprocess
 from nodes.policies.network import PolicyHead
+from nodes.training.clone import ClonePolicy
+from nodes.training.data_set import DataSet
+from nodes.training.examples import Examples, Job, Preprocessing, PreprocessingParts, preprocess
 from server.commands.bench import train_answers
 from server.commands.bench.measure import medians, seconds
 

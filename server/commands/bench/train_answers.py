@@ -11,10 +11,10 @@ from minibrains.run.run import Run
 from minibrains.run.spec import RunSpec
 from nodes.language.model_files import FAMILIES
 from nodes.language.pretrained import load_processor
-from nodes.learning.data_set import DataSet
-from nodes.learning.episode_file import decode_picture
-from nodes.learning.train_vlm import TrainVLM
-from nodes.learning.vlm_samples import VLMSample, VLMSamples
+from nodes.training.data_set import DataSet
+from nodes.training.episode_file import decode_picture
+from nodes.training.train_vlm import TrainVLM
+from nodes.training.vlm_samples import VLMSample, VLMSamples
 from server.commands.bench.measure import medians
 from server.commands.unpack_model import unpack
 

@@ -38,6 +38,7 @@ MAKERS: Mapping[str, Callable[[], MadeBrain]] = {
     "action_table/duel.safetensors": action_tables.duel,
     "action_table/meadow.safetensors": action_tables.meadow,
     "action_table/sf2.safetensors": action_tables.sf2,
+    "action_table/sf2-by-4.safetensors": action_tables.sf2_by_4,
     "button_calibration/airstriker.safetensors": policies.airstriker_likelier,
     "button_head/airstriker-untrained.safetensors": policies.airstriker_buttons_untrained,
     "button_history/genesis8.safetensors": action_tables.genesis8,

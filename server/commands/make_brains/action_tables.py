@@ -36,6 +36,14 @@ SF2_MOTIONS = {
     "back": ["BACK"],
     "jump kick": ["UP", "UP", "UP", "", "", "C", "C", "C"],
 }  # fmt: skip
+SF2_MOTIONS_BY_4 = {
+    "projectile": ["DOWN"] * 4 + ["DOWN+FORWARD"] * 4 + ["FORWARD+Y"] * 4 + [""],
+    "rising": ["FORWARD"] * 4 + ["DOWN"] * 4 + ["DOWN+FORWARD+Z"] * 4 + [""],
+    "forward": ["FORWARD"],
+    "back": ["BACK"],
+    "jump kick": ["UP"] * 4 + [""] * 4 + ["C"] * 4 + [""],
+}
+"""The same for a policy that chooses what to hold every 4 frames."""
 SF2_BUTTONS = ("UP", "DOWN", "LEFT", "RIGHT", "BACK", "FORWARD", "X", "Y", "Z", "A", "B", "C")
 """The buttons of the table; BACK and FORWARD depend on the direction that the player faces."""
 
@@ -112,13 +120,23 @@ def sf2() -> MadeBrain:
     )
 
 
-def sf2_table() -> ActionTable:
+def sf2_by_4() -> MadeBrain:
+    """Make the same table with motions of which each position is held for 4 frames."""
+    return MadeBrain(
+        sf2_table(SF2_MOTIONS_BY_4),
+        "Street Fighter II and Duel: 44 actions, each position of a motion for 4 frames",
+    )
+
+
+def sf2_table(motions: Mapping[str, Sequence[str]] = SF2_MOTIONS) -> ActionTable:
     """Return 44 actions by facing: 0 none, 1 up, 2 down, 3 left, 6 right, 9 punch, 21 kick.
 
-    A blow holds the button for 4 frames, then only its direction; special moves are motions of one
-    row a frame.
+    A blow holds the button for 4 frames, then only its direction.
+
+    Args:
+        motions: Special moves and others, by name: a row a frame.
     """
-    actions: dict[str, list[str]] = {}
+    actions: dict[str, Sequence[str]] = {}
     for position in SF2_STICK:
         actions[position] = [position.upper()]
     actions["none"] = [""]
@@ -127,7 +145,7 @@ def sf2_table() -> ActionTable:
             for way in ways:
                 name = _joined(way, button)
                 actions[name] = [name.upper()] * 4 + [way.upper()]
-    actions |= SF2_MOTIONS
+    actions |= motions
     return _table(actions, SF2_BUTTONS)
 
 

@@ -204,12 +204,12 @@ export class Session {
 
   /** Open the tape of the run that is shown and over. */
   rewindShown(): void {
-    if (this.run) void this.rewind(this.run.rewinds ?? this.run.id);
+    if (this.run) void this.rewind(this.run.replayOf ?? this.run.id);
   }
 
   /** Whether the page shows the last ticks of a run that will continue. */
   get isInThePast(): boolean {
-    return this.#waiting !== null && this.run?.rewinds === this.#waiting.id;
+    return this.#waiting !== null && this.run?.replayOf === this.#waiting.id;
   }
 
   /** Return from its last ticks to the run itself, which is still paused, with what was changed on the page meanwhile. */
@@ -236,7 +236,7 @@ export class Session {
       if (this.isInThePast) this.#wanted = tick;
       return;
     }
-    if (run.rewinds === null) {
+    if (run.replayOf === null) {
       const isOpening = this.#wanted !== null;
       this.#wanted = tick;
       if (!isOpening) await this.rewind(run.id);
@@ -251,13 +251,13 @@ export class Session {
   async step(by: 1 | -1): Promise<void> {
     const { run } = this;
     if (!isActive(run)) return;
-    if (run.rewinds !== null || by === -1) await this.seek(Math.max(0, run.ticks + by));
+    if (run.replayOf !== null || by === -1) await this.seek(Math.max(0, run.ticks + by));
     else await this.control("step");
   }
 
   /** Only a recorded run has a state at each of its ticks. */
   get canFork(): boolean {
-    return isActive(this.run) && this.run.rewinds !== null;
+    return isActive(this.run) && this.run.replayOf !== null;
   }
 
   /** The changes on the page with which a fork would play, compared with the run that is rewound. */
@@ -274,7 +274,7 @@ export class Session {
     const { run } = this;
     if (!this.canFork || !run) return;
     const { workflow, file } = this.editor.document;
-    const isBusy = this.beside?.isFork && this.beside.run.rewinds === null;
+    const isBusy = this.beside?.isFork && this.beside.run.replayOf === null;
     this.closeBeside(); // the new fork takes its worker
     if (isBusy) showMessage("It begins when the previous fork has finished.");
     try {
@@ -297,7 +297,7 @@ export class Session {
     const beside = new Beside(id, isFork, this.run.id, {
       changed: () => {
         // while it is played, this one goes with it
-        if (isActive(beside.run) && beside.run.rewinds === null) void this.seek(beside.run.ticks);
+        if (isActive(beside.run) && beside.run.replayOf === null) void this.seek(beside.run.ticks);
         this.#emit("run");
       },
       read: () => {
@@ -337,7 +337,7 @@ export class Session {
   /** A run that is rewound holds a worker, which is given back when it is no longer shown. */
   #leaveRewound(): void {
     this.closeBeside();
-    if (isLive(this.run) && this.run.rewinds !== null)
+    if (isLive(this.run) && this.run.replayOf !== null)
       void api.control(this.run.id, "stop").catch(() => undefined);
   }
 
@@ -391,7 +391,7 @@ export class Session {
     if (isObject(data.result))
       this.run = applyEvent(this.run, "result", { summary: data.result, prompt_id: id });
     const { workflow } = this.editor.document;
-    if (isObject(data.workflow) && this.run.rewinds !== null)
+    if (isObject(data.workflow) && this.run.replayOf !== null)
       this.#recordedGraph = withoutReplacedNodes(data.workflow as unknown as Workflow);
     if (isObject(data.workflow) && isPlayed(data.workflow, workflow) && !this.#playedGraph) {
       this.#playedGraph = workflow; // it plays what is on the page
@@ -441,7 +441,7 @@ export class Session {
 
   /** A run that is filmed needs a console. */
   get canToggleRecording(): boolean {
-    if (isLive(this.run)) return isActive(this.run) && this.run.rewinds === null;
+    if (isLive(this.run)) return isActive(this.run) && this.run.replayOf === null;
     return this.editor.hasConsole;
   }
 
@@ -465,7 +465,7 @@ export class Session {
 
   /** A clip needs a run that ticks, and a console. */
   get canKeepClip(): boolean {
-    return isActive(this.run) && this.run.rewinds === null && this.editor.hasConsole;
+    return isActive(this.run) && this.run.replayOf === null && this.editor.hasConsole;
   }
 
   async control(what: Control, id = this.run?.id): Promise<void> {
@@ -486,7 +486,7 @@ export class Session {
 
   /** Slow motion needs a clock: that of a run in real time, or of one that is rewound. */
   get canSlowDown(): boolean {
-    return isActive(this.run) && (this.run.rewinds !== null || this.run.clock === "realtime");
+    return isActive(this.run) && (this.run.replayOf !== null || this.run.clock === "realtime");
   }
 
   /** Play in slow motion, at a share of the console's frame rate. */
@@ -522,7 +522,7 @@ export class Session {
   get pads(): readonly string[] {
     const { catalog, document } = this.editor;
     return [...flatNodes(document.workflow)].flatMap(([id, entry]) =>
-      catalog.find(entry.type)?.outside && modeOf(entry) === "run" ? [id] : [],
+      catalog.find(entry.type)?.external && modeOf(entry) === "run" ? [id] : [],
     );
   }
 
@@ -533,8 +533,8 @@ export class Session {
   /** Begin or end to send keys and gamepad buttons to the run. Only one page at a time does so. */
   play(isOn: boolean): void {
     const { run, pads } = this;
-    const canPlay = isLive(run) && run.rewinds === null && pads.length > 0;
-    if (isOn && isLive(run) && run.rewinds !== null) showMessage(this.#whyNotPlay);
+    const canPlay = isLive(run) && run.replayOf === null && pads.length > 0;
+    if (isOn && isLive(run) && run.replayOf !== null) showMessage(this.#whyNotPlay);
     if (isOn === this.isPlaying || (isOn && !canPlay)) return;
     if (isOn) {
       this.#played = { run: run!.id, nodes: pads };
@@ -558,7 +558,7 @@ export class Session {
 
   /** The times of a run that is rewound are not those of the recorded one, so they are not shown. */
   get showsBudgets(): boolean {
-    return this.view.shows("budgets") && this.run?.rewinds === null;
+    return this.view.shows("budgets") && this.run?.replayOf === null;
   }
 
   /** Place the pictures, and tell the server which nodes are visible. */
@@ -659,7 +659,7 @@ export class Session {
       showMessage(this.run.error, "error");
     const { at } = this.run;
     if (at !== null && at !== before.at) this.editor.board.select([at.node]);
-    if (before.state === "running" && this.run.rewinds !== null) this.#takeBesideAlong();
+    if (before.state === "running" && this.run.replayOf !== null) this.#takeBesideAlong();
     if (isActive(this.run) && !isActive(before)) {
       void this.#editLive(); // what was changed while it waited
       this.#showWanted();
@@ -678,7 +678,7 @@ export class Session {
 
   #showWanted(): void {
     const tick = this.#wanted;
-    if (tick === null || this.run?.rewinds === null) return;
+    if (tick === null || this.run?.replayOf === null) return;
     this.#wanted = null;
     void this.seek(tick);
   }
@@ -761,7 +761,7 @@ export class Session {
   }
 
   #isSame(workflow: Workflow): boolean {
-    if (this.run?.rewinds !== null || this.#playedGraph === null) return true;
+    if (this.run?.replayOf !== null || this.#playedGraph === null) return true;
     return isSameGraph(workflow, this.#playedGraph);
   }
 

@@ -74,7 +74,7 @@ export class Beside {
   close(): void {
     this.#isClosed = true;
     this.#connection.close();
-    if (isLive(this.run) && this.run.rewinds !== null)
+    if (isLive(this.run) && this.run.replayOf !== null)
       void api.control(this.run.id, "stop").catch(() => undefined);
   }
 
@@ -112,7 +112,7 @@ export class Beside {
     const before = this.run;
     this.run = applyEvent(before, type, data);
     if (this.run === before || this.#isClosed) return;
-    const isTape = this.run.rewinds !== null;
+    const isTape = this.run.replayOf !== null;
     if (!isTape && !isLive(this.run)) void this.#once("tape", () => this.#openTape());
     if (isTape && isActive(this.run)) void this.#once("timeline", () => this.#readTimeline());
     this.events.changed();

@@ -34,7 +34,7 @@ export interface Run {
   /** A tape of it is being written. */
   readonly recording: boolean;
   /** The finished run whose tape it plays; null: it is played for the first time. */
-  readonly rewinds: string | null;
+  readonly replayOf: string | null;
   readonly episode: number | null;
   readonly episodes: number | null;
   readonly tick: number | null;
@@ -93,7 +93,7 @@ export function newRun(id: string): Run {
     state: "queued",
     recorded: false,
     recording: false,
-    rewinds: null,
+    replayOf: null,
     episode: null,
     episodes: null,
     tick: null,
@@ -135,7 +135,7 @@ export function applyEvent(run: Run, type: string, data: JsonObject): Run {
       state: typeof data.state === "string" && isRunState(data.state) ? data.state : run.state,
       recorded: typeof data.recorded === "boolean" ? data.recorded : run.recorded,
       recording: typeof data.recording === "boolean" ? data.recording : run.recording,
-      rewinds: textOr(data.rewinds, run.rewinds),
+      replayOf: textOr(data.replay_of, run.replayOf),
       episode: numberOr(data.episode, run.episode),
       episodes: numberOr(data.episodes, run.episodes),
       tick: numberOr(data.tick, run.tick),

@@ -44,7 +44,7 @@ export function queuedRun(item: readonly Json[], state: string): RunFacts {
     seconds: null,
     seed: null,
     forkedAt: forkedAt(extra),
-    isRewound: typeof extra.rewinds === "string",
+    isRewound: typeof extra.replay_of === "string",
     score: null,
     reason: null,
     picture: null,

@@ -36,7 +36,7 @@ const base = (type: string, summary: string): NodeType => ({
   brain: null,
   register: false,
   console: false,
-  outside: false,
+  external: false,
   every_tick: false,
   background: null,
 });

@@ -54,10 +54,10 @@ export interface NodeType {
   /** It is a console: a game is played on it. */
   readonly console: boolean;
   /** Its outputs come from a person at the page. */
-  readonly outside: boolean;
+  readonly external: boolean;
   readonly every_tick: boolean;
-  /** The place of its background computation. With "either" and "optional" the workflow decides; null: it has none. */
-  readonly background: "thread" | "process" | "either" | "optional" | null;
+  /** The place of its background computation. With "either" and "allowed" the workflow decides; null: it has none. */
+  readonly background: "thread" | "process" | "either" | "allowed" | null;
 }
 
 /** The category of boxes, and of the border of their inside. */

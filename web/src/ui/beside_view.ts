@@ -71,7 +71,7 @@ function shownText({ ticks }: Run, timeline: Timeline | null): string {
 
 function besideText({ run, timeline }: Beside): string {
   if (timeline) return shownText(run, timeline);
-  if (run.rewinds !== null) return `reading its tape, ${tickText(run.ticks)}`;
+  if (run.replayOf !== null) return `reading its tape, ${tickText(run.ticks)}`;
   return run.state === "running" ? `playing, ${tickText(run.ticks)}` : run.state;
 }
 

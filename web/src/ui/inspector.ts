@@ -512,7 +512,7 @@ export class Inspector {
           mode,
         ),
       ];
-    if (type?.background === "either" || type?.background === "optional")
+    if (type?.background === "either" || type?.background === "allowed")
       rows.push(this.#place(id, entry));
     rows.push(
       row(

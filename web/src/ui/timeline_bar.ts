@@ -99,8 +99,8 @@ export class TimelineBar {
 
   #update(): void {
     const { run, isInThePast } = this.session;
-    const isWaiting = run?.state === "paused" && run.rewinds === null;
-    const isShown = isWaiting || (isLive(run) && run.rewinds !== null);
+    const isWaiting = run?.state === "paused" && run.replayOf === null;
+    const isShown = isWaiting || (isLive(run) && run.replayOf !== null);
     this.element.hidden = !isShown;
     this.#live.hidden = !isInThePast;
     if (!isShown) {

@@ -169,7 +169,7 @@ export function toolbar(
     start.hidden = live;
     pause.hidden = !isActive(run);
     stop.hidden = !live;
-    record.hidden = live && run.rewinds !== null;
+    record.hidden = live && run.replayOf !== null;
     record.disabled = !session.connected || !session.canToggleRecording;
     record.setAttribute("aria-pressed", String(live && run.recording));
     rewind.hidden = live || !hasTape;
@@ -177,7 +177,7 @@ export function toolbar(
     speed.hidden = !session.canSlowDown;
     speed.value = String(run?.speed ?? 1);
     clip.hidden = !session.canKeepClip;
-    play.hidden = !live || run.rewinds !== null || session.pads.length === 0;
+    play.hidden = !live || run.replayOf !== null || session.pads.length === 0;
     play.setAttribute("aria-pressed", String(session.isPlaying));
     const isStopping = run?.state === "stopping";
     stop.title = isStopping

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nodes.learning import checkpoint
-from nodes.learning.ppo_evaluation import Evaluations
-from nodes.learning.ppo_memory import Size
-from nodes.learning.ppo_metrics import Metrics
+from nodes.training import checkpoint
+from nodes.training.ppo_evaluation import Evaluations
+from nodes.training.ppo_memory import Size
+from nodes.training.ppo_metrics import Metrics
 
 if TYPE_CHECKING:
     import torch
 
-    from nodes.learning.ppo_learner import Learner
+    from nodes.training.ppo_learner import Learner
 
 
 def pack(

@@ -31,13 +31,13 @@ from nodes.language.pretrained import (
     silence_transformers,
     weights_of,
 )
-from nodes.learning import curves
-from nodes.learning.checkpoint import check_same, renamed, resume, settings_of, writing
-from nodes.learning.data_set import DataSet
-from nodes.learning.episode_file import EpisodeInfo, load_arrow
-from nodes.learning.examples import hash_data, lineage, split
-from nodes.learning.imitation import NOTHING_YET, Imitation, Learning
-from nodes.learning.trainer import (
+from nodes.training import curves
+from nodes.training.checkpoint import check_same, renamed, resume, settings_of, writing
+from nodes.training.data_set import DataSet
+from nodes.training.episode_file import EpisodeInfo, load_arrow
+from nodes.training.examples import hash_data, lineage, split
+from nodes.training.imitation import NOTHING_YET, Imitation, Learning
+from nodes.training.trainer import (
     CURVES,
     VALIDATIONS,
     NotFiniteError,
@@ -45,7 +45,7 @@ from nodes.learning.trainer import (
     count_labels,
     validation_metrics,
 )
-from nodes.learning.vlm_samples import BatchReader, VLMSamples
+from nodes.training.vlm_samples import BatchReader, VLMSamples
 
 if TYPE_CHECKING:
     from minibrains.training.answers import (

@@ -7,9 +7,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from nodes.learning.asked_brains import Answers
-from nodes.learning.data_set import DataSet
-from nodes.learning.episode_file import NONE, EpisodeInfo, EpisodeLabels
+from nodes.training.asked_brains import Answers
+from nodes.training.data_set import DataSet
+from nodes.training.episode_file import NONE, EpisodeInfo, EpisodeLabels
 
 Kept = Literal["kept", "corrected", "deleted"]
 Agreement = Literal["any", "differs", "agrees"]

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from minibrains.errors import DataError, MinibrainsError
-from nodes.learning.checkpoint import (
+from nodes.policies.network import FrameNetwork
+from nodes.training.checkpoint import (
     check_same,
     load_optimizer,
     optimizer_tensors,
     pack,
     unpack,
 )
-from nodes.learning.examples import Examples
-from nodes.learning.objectives import Objective
-from nodes.learning.replay import PrioritizedReplay
-from nodes.policies.network import FrameNetwork
+from nodes.training.examples import Examples
+from nodes.training.objectives import Objective
+from nodes.training.replay import PrioritizedReplay
 
 if TYPE_CHECKING:
     import torch

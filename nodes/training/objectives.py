@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from minibrains.errors import MinibrainsError
-from nodes.learning.examples import Examples
+from nodes.training.examples import Examples
 
 if TYPE_CHECKING:
     import torch

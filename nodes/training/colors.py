@@ -43,7 +43,7 @@ class Look(NamedTuple):
     mirror: bool
 
 
-class LearnFighterColors(Node, category="learning", collects_data=True):
+class LearnFighterColors(Node, category="training", collects_data=True):
     """Learn the exact colours of fighters, and save them as a FighterColors brain, the file `file`
     in the run folder.
 

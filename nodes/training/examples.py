@@ -16,8 +16,8 @@ from minibrains.brain_file import hash_file
 from minibrains.errors import DataError
 from minibrains.files import write_atomic
 from minibrains.host import WorkflowInfo
-from nodes.learning.data_set import DataSet
-from nodes.learning.episode_file import NONE, EpisodeInfo, EpisodeSamples
+from nodes.training.data_set import DataSet
+from nodes.training.episode_file import NONE, EpisodeInfo, EpisodeSamples
 from nodes.vision.fighters import CenterMasks, FighterColors, FighterMask
 from nodes.vision.frames import Crop, Resize
 

@@ -23,8 +23,8 @@ from minibrains import (
 from minibrains.errors import DataError
 from minibrains.host import EpisodeStart
 from nodes.actions.sink import ActionTable, TableAction
-from nodes.learning.data_set import DataSet
-from nodes.learning.episode_file import NONE, load_arrow
+from nodes.training.data_set import DataSet
+from nodes.training.episode_file import NONE, load_arrow
 
 _OUTCOMES: Final = {"won": (True, False), "lost": (False, False), "drawn": (False, True)}
 """`won` and `drawn` of a console's report, by the outcome of an episode."""
@@ -44,7 +44,7 @@ class Moment(NamedTuple):
     prompt: Text | Absent
 
 
-class SampleReader(Register, category="learning", terminal="over"):
+class SampleReader(Register, category="training", terminal="over"):
     """Play the episodes of a data set back, one sample after the other, in the place of a console.
 
     picture:    uint8 [h, w, 3], the next picture; a sample of `pictures` takes as many ticks

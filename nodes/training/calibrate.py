@@ -23,10 +23,17 @@ from minibrains import (
 from minibrains.brain_file import BrainHeader, hash_file, read_header
 from minibrains.files import home
 from minibrains.torch_node import limit_threads
-from nodes.learning.checkpoint import check_training_name
-from nodes.learning.data_set import DataSet
-from nodes.learning.episode_file import EpisodeInfo, load_arrow
-from nodes.learning.examples import (
+from nodes.policies.buttons import (
+    DIRECTIONS,
+    ButtonCalibration,
+    ButtonHead,
+    ButtonHeadBrain,
+    sigmoid,
+)
+from nodes.training.checkpoint import check_training_name
+from nodes.training.data_set import DataSet
+from nodes.training.episode_file import EpisodeInfo, load_arrow
+from nodes.training.examples import (
     PREPROCESSED_AT_ONCE,
     Examples,
     Job,
@@ -36,14 +43,7 @@ from nodes.learning.examples import (
     preprocess,
     split,
 )
-from nodes.learning.trainer import normalised
-from nodes.policies.buttons import (
-    DIRECTIONS,
-    ButtonCalibration,
-    ButtonHead,
-    ButtonHeadBrain,
-    sigmoid,
-)
+from nodes.training.trainer import normalised
 from nodes.vision.fighters import FighterColors
 
 BATCH: Final = 256
@@ -78,7 +78,7 @@ class Presses(NamedTuple):
     """bool [n, buttons]."""
 
 
-class Calibrate(Register, category="learning", collects_data=True, terminal="finished"):
+class Calibrate(Register, category="training", collects_data=True, terminal="finished"):
     """Find thresholds for a policy's buttons, so that it presses each as often as its teacher.
 
     ratio:  presses of the policy for one of its teacher, directions aside, on matches that the

@@ -25,7 +25,7 @@ from minibrains import (
 from minibrains.files import home, write_atomic
 from minibrains.torch_node import limit_threads
 from minibrains.values import to_json
-from nodes.learning import checkpoint, curves
+from nodes.training import checkpoint, curves
 
 if TYPE_CHECKING:
     import torch
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 _FREE: Final = {"title", "license", "total_timesteps", "checkpoint"}
 """Widgets that may be changed when a training goes on."""
+_ONLY: Final = "only"
+"""The name of the input of a network that has no other."""
 _COLUMNS: Final = ("step", "loss", "agreement")
 """The columns of training.csv, which has a row for each update: the number of decisions, and the
 rest before it learned from them."""
@@ -53,8 +55,8 @@ class Imitating(NamedTuple):
 class Rollout(NamedTuple):
     """Decisions of a game, one after the other."""
 
-    inputs: Any
-    """The inputs of the network: tensors [n, …], the only one, or by "node/socket"."""
+    inputs: Mapping[str, torch.Tensor]
+    """The inputs of the network, tensors [n, …], by "node/socket"; the only one as _ONLY."""
     labels: torch.Tensor
     """int64 [n]: the teacher's actions."""
     starts: torch.Tensor
@@ -62,17 +64,13 @@ class Rollout(NamedTuple):
 
     def part(self, begin: int, end: int) -> Rollout:
         """Return the decisions from one to before another."""
-        inputs = self.inputs
-        if isinstance(inputs, Mapping):
-            inputs = {name: values[begin:end] for name, values in inputs.items()}
-        else:
-            inputs = inputs[begin:end]
+        inputs = {name: values[begin:end] for name, values in self.inputs.items()}
         return Rollout(inputs, self.labels[begin:end], self.starts[begin:end])
 
 
 class CloneNetwork(
     Register,
-    category="learning",
+    category="training",
     collects_data=True,
     terminal="finished",
     version=2,
@@ -307,6 +305,8 @@ class _Training:
         self._starts = True
         self._state: torch.Tensor | None = None
         """The state of a recurrent network before the next decision; None: that at a start."""
+        self._inputs: dict[str, torch.Tensor] = {}
+        """The inputs of a rollout by name, [n_steps, …]."""
 
     @property
     def decisions(self) -> int:
@@ -322,10 +322,9 @@ class _Training:
         if self._now is None:
             observation, info = self.game.reset(seed=self._settings.seed)
             self._now = observation, info["teacher"]
-        inputs: list[Any] = []
         labels: list[int] = []
         starts: list[bool] = []
-        for _ in range(count):
+        for number in range(count):
             if is_stopping():
                 return None
             observation, label = self._now
@@ -334,7 +333,7 @@ class _Training:
                     f"the teacher {self._settings.teacher} has not delivered an action yet; "
                     "expected one at each decision"
                 )
-            inputs.append(observation)
+            self._store(number, observation)
             labels.append(int(label))
             starts.append(self._starts)
             observation, _, terminated, truncated, info = self.game.step(label)
@@ -342,7 +341,21 @@ class _Training:
             if self._starts:
                 observation, info = self.game.reset()
             self._now = observation, info["teacher"]
-        return Rollout(_stacked(inputs), torch.tensor(labels), torch.tensor(starts))
+        return Rollout(dict(self._inputs), torch.tensor(labels), torch.tensor(starts))
+
+    def _store(self, number: int, observation: Any) -> None:
+        """Write the inputs of a decision among those of a rollout, over those of the one before: to
+        make gigabytes anew each time takes longer than to learn from them.
+        """
+        import torch
+
+        shown = _by_name(observation)
+        if not self._inputs:
+            for name, value in shown.items():
+                example = torch.as_tensor(value)
+                self._inputs[name] = example.new_empty((self._settings.n_steps, *example.shape))
+        for name, value in shown.items():
+            self._inputs[name][number] = torch.as_tensor(value)
 
     def learn(self, shown: Rollout) -> None:
         """Learn from decisions, some times, and note how well they were known before."""
@@ -392,13 +405,14 @@ class _Training:
 
     def _answer(self, part: Rollout) -> torch.Tensor:
         """Return the logits of decisions, and go on to the state after them."""
+        inputs: Any = part.inputs.get(_ONLY, part.inputs)
         if not self.network.state_size:
-            logits: torch.Tensor = self.network(part.inputs)
+            logits: torch.Tensor = self.network(inputs)
             return logits
         state = self._state
         if state is None:
             state = self.network.initial(1)
-        logits, after = self.network(part.inputs, state, part.starts)
+        logits, after = self.network(inputs, state, part.starts)
         self._state = after.detach()
         return logits
 
@@ -445,13 +459,8 @@ class _Training:
             self._now = observation, self.game.teacher_action()
 
 
-def _stacked(observations: list[Any]) -> Any:
-    """Return observations as tensors [n, …]: the only one, or by name."""
-    import torch
-
-    if isinstance(observations[0], Mapping):
-        parts: dict[str, torch.Tensor] = {}
-        for name in observations[0]:
-            parts[name] = torch.from_numpy(np.stack([seen[name] for seen in observations]))
-        return parts
-    return torch.from_numpy(np.stack(observations))
+def _by_name(observation: Any) -> Mapping[str, Any]:
+    """Return the inputs of a decision by name; the only one is called _ONLY."""
+    if isinstance(observation, Mapping):
+        return observation
+    return {_ONLY: observation}

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import get_args
 
-from nodes.learning.episode_file import SUFFIX, EpisodeLabels, Outcome
+from nodes.training.episode_file import SUFFIX, EpisodeLabels, Outcome
 
 
 def describe_data(name: str, read: Sequence[EpisodeLabels]) -> str:

@@ -20,8 +20,8 @@ from minibrains.errors import DataError
 from minibrains.file_lock import locked
 from minibrains.files import home, is_plain_name, sync_folders, write_atomic
 from minibrains.known_digests import FileKey
-from nodes.learning.data_card import describe_data
-from nodes.learning.episode_file import (
+from nodes.training.data_card import describe_data
+from nodes.training.episode_file import (
     SUFFIX,
     EpisodeInfo,
     EpisodeLabels,

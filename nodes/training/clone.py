@@ -19,17 +19,18 @@ from minibrains import (
 from minibrains.brain_file import hash_file
 from minibrains.files import find_inside, home, write_atomic
 from minibrains.torch_node import limit_threads
-from nodes.learning import curves
-from nodes.learning.checkpoint import (
+from nodes.policies.network import MOST_LAYERS, FrameNetwork, PolicyHead
+from nodes.training import curves
+from nodes.training.checkpoint import (
     RESUME,
     renamed,
     resume,
     settings_of,
     writing,
 )
-from nodes.learning.data_set import DataSet
-from nodes.learning.episode_file import EpisodeInfo, load_arrow
-from nodes.learning.examples import (
+from nodes.training.data_set import DataSet
+from nodes.training.episode_file import EpisodeInfo, load_arrow
+from nodes.training.examples import (
     PREPROCESSED_AT_ONCE,
     EpisodeExamples,
     ExampleFiles,
@@ -42,9 +43,9 @@ from nodes.learning.examples import (
     preprocess,
     split,
 )
-from nodes.learning.imitation import NOTHING_YET, Imitation, Learning
-from nodes.learning.objectives import ActionObjective, Objective
-from nodes.learning.trainer import (
+from nodes.training.imitation import NOTHING_YET, Imitation, Learning
+from nodes.training.objectives import ActionObjective, Objective
+from nodes.training.trainer import (
     NotFiniteError,
     Trainer,
     TrainingConfig,
@@ -52,7 +53,6 @@ from nodes.learning.trainer import (
     count_labels,
     validation_metrics,
 )
-from nodes.policies.network import MOST_LAYERS, FrameNetwork, PolicyHead
 from nodes.vision.fighters import FighterColors
 
 CLONING: Final = renamed("metric_for_best", "patience", "lr_multipliers", "priority_alpha")

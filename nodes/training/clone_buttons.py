@@ -11,11 +11,11 @@ import numpy as np
 from minibrains import MinibrainsError, widget
 from minibrains.files import bundled_dir, find_inside, home
 from nodes.actions.sink import ActionTable
-from nodes.learning.checkpoint import renamed
-from nodes.learning.clone import CLONING, Cloning
-from nodes.learning.objectives import ButtonObjective
-from nodes.learning.trainer import Trainer
 from nodes.policies.buttons import DIRECTIONS, ButtonCalibration, ButtonHead
+from nodes.training.checkpoint import renamed
+from nodes.training.clone import CLONING, Cloning
+from nodes.training.objectives import ButtonObjective
+from nodes.training.trainer import Trainer
 
 
 class CloneButtons(

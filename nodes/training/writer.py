@@ -18,8 +18,8 @@ from minibrains import (
     widget,
 )
 from nodes.actions.sink import ActionTable, TableAction
-from nodes.learning.data_set import DataSet
-from nodes.learning.episode_file import (
+from nodes.training.data_set import DataSet
+from nodes.training.episode_file import (
     EpisodeInfo,
     Outcome,
     Sample,
@@ -29,7 +29,7 @@ from nodes.learning.episode_file import (
 )
 
 
-class SampleWriter(Node, category="learning", collects_data=True):
+class SampleWriter(Node, category="training", collects_data=True):
     """Write labelled moments into a data set of the user, `data/NAME` in $MINIBRAINS_HOME.
 
     picture:    uint8 [h, w, 1 | 3], what an agent may see now: the console's screen, or the stack

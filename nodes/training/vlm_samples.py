@@ -10,9 +10,9 @@ import numpy as np
 from minibrains.errors import DataError, MinibrainsError
 from nodes.actions.history import fill_history, longest_history
 from nodes.language.asking import Pretrained
-from nodes.learning.data_set import DataSet
-from nodes.learning.episode_file import NONE, EpisodeInfo, EpisodeSamples, decode_picture
-from nodes.learning.examples import target
+from nodes.training.data_set import DataSet
+from nodes.training.episode_file import NONE, EpisodeInfo, EpisodeSamples, decode_picture
+from nodes.training.examples import target
 
 if TYPE_CHECKING:
     import torch

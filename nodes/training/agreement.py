@@ -9,7 +9,7 @@ from minibrains import ABSENT, Absent, Episode, Node, Number, On
 from nodes.actions.sink import TableAction
 
 
-class Agreement(Node, category="learning"):
+class Agreement(Node, category="training"):
     """Count how often a student does what its teacher would do.
 
     action:  the student's

@@ -26,20 +26,20 @@ from minibrains.errors import WorkflowError
 from minibrains.files import home, write_atomic
 from minibrains.torch_node import limit_threads
 from minibrains.values import to_json
-from nodes.learning.checkpoint import (
+from nodes.training.checkpoint import (
     check_frozen,
     check_training_name,
     renamed,
     resume,
     settings_of,
 )
-from nodes.learning.curves import sketch_rewards
-from nodes.learning.ppo_checkpoint import pack, size_of, unpack
-from nodes.learning.ppo_evaluation import Evaluations
-from nodes.learning.ppo_folder import TrainingFolder
-from nodes.learning.ppo_learner import PRESETS, Learner, Preset, load_package
-from nodes.learning.ppo_memory import FittedSize, Size, is_out_of_memory
-from nodes.learning.ppo_metrics import Metrics
+from nodes.training.curves import sketch_rewards
+from nodes.training.ppo_checkpoint import pack, size_of, unpack
+from nodes.training.ppo_evaluation import Evaluations
+from nodes.training.ppo_folder import TrainingFolder
+from nodes.training.ppo_learner import PRESETS, Learner, Preset, load_package
+from nodes.training.ppo_memory import FittedSize, Size, is_out_of_memory
+from nodes.training.ppo_metrics import Metrics
 
 if TYPE_CHECKING:
     from minibrains.training.module import RegionModule
@@ -65,7 +65,7 @@ class PPOLearning(NamedTuple):
 
 class TrainPPO(
     Register,
-    category="learning",
+    category="training",
     collects_data=True,
     terminal="finished",
     version=3,

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 from minibrains import ABSENT, Absent, ColorFrame, Episode, Flag, Number, Register, widget
-from nodes.learning import curves
-from nodes.learning.checkpoint import check_training_name
-from nodes.learning.data_set import DataSet
+from nodes.training import curves
+from nodes.training.checkpoint import check_training_name
+from nodes.training.data_set import DataSet
 
 Curves = Mapping[str, Sequence[float]]
 
@@ -52,7 +52,7 @@ NOTHING_YET: Final = Learning(ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, False)
 
 
 class Imitation(
-    Register, abstract=True, category="learning", collects_data=True, terminal="finished"
+    Register, abstract=True, category="training", collects_data=True, terminal="finished"
 ):
     """Learn from the user's data set `data` to act as a teacher would.
 

@@ -21,11 +21,11 @@ from minibrains.torch_node import limit_threads
 from nodes.actions.history import fill_history, longest_history
 from nodes.language.lora import LoraAdapter, merged
 from nodes.language.pretrained import VLMBrain, load_pretrained
-from nodes.learning.episode_file import EpisodeSamples
-from nodes.learning.examples import Examples, Preprocessing, preprocess_samples
-from nodes.learning.trainer import normalised
-from nodes.learning.vlm_samples import played_before, with_own_prompt
 from nodes.policies.network import PolicyHead, PolicyHeadBrain
+from nodes.training.episode_file import EpisodeSamples
+from nodes.training.examples import Examples, Preprocessing, preprocess_samples
+from nodes.training.trainer import normalised
+from nodes.training.vlm_samples import played_before, with_own_prompt
 from nodes.vision.fighters import FighterColors
 
 KINDS: Final = (PolicyHeadBrain.kind, VLMBrain.kind, LoraAdapter.kind)

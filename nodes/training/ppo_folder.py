@@ -10,11 +10,11 @@ from time import time
 from typing import Any, Final
 
 from minibrains.files import LineFile, write_atomic
-from nodes.learning import curves
-from nodes.learning.checkpoint import RESUME
-from nodes.learning.ppo_evaluation import Evaluations
-from nodes.learning.ppo_metrics import Metrics
 from nodes.rewards.breakdown import BREAKDOWN, append_row, breakdown_row
+from nodes.training import curves
+from nodes.training.checkpoint import RESUME
+from nodes.training.ppo_evaluation import Evaluations
+from nodes.training.ppo_metrics import Metrics
 
 _ROLLOUT: Final = frozenset({"decisions", "ep_rew_mean", "won", "stage"})
 """The scalars that are about what was played, and not about the update."""

@@ -20,9 +20,9 @@ from minibrains import (
     widget,
 )
 from minibrains.files import LineFile, home
-from nodes.learning.checkpoint import check_training_name, renamed, settings_of
-from nodes.learning.data_set import DataSet
-from nodes.learning.episode_file import load_arrow
+from nodes.training.checkpoint import check_training_name, renamed, settings_of
+from nodes.training.data_set import DataSet
+from nodes.training.episode_file import load_arrow
 
 LOG: Final = "rounds.jsonl"
 """The name of the file with the results of the rounds, in the folder of the training."""
@@ -38,7 +38,7 @@ class Rounds(NamedTuple):
 
 class DaggerRounds(
     Register,
-    category="learning",
+    category="training",
     collects_data=True,
     terminal="finished",
     version=2,

@@ -1,1 +1,0 @@
-"""Learning nodes: they collect what games show, or learn from it and save brains."""
