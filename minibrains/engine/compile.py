@@ -483,6 +483,19 @@ class _Compiler:
     # -- what is due anyway ------------------------------------------------------------------------
 
     def _find_always_called(self, steps: Iterable[Step]) -> None:
+        """Decide which steps need no flag, because they are called on each tick of their clocks,
+        and which of these need not even test whether their inputs are there.
+
+        | step | reads | always_called | always_ready |
+        |---|---|---|---|
+        | emit of a console | nothing | yes | yes |
+        | tick | a frame that comes on each tick | yes | yes |
+        | tick | that frame, and a required answer of a model, which may come later | yes | no |
+        | tick with `every_tick` | the answer only | yes | no |
+        | tick | the answer only | no: it is due when that is delivered | no |
+
+        The last one has a flag, which whatever delivers the answer sets (`steps_to_flag`).
+        """
         for step in steps:
             node = self.graph.nodes[step.node]
             if step.role in ("emit", "gate", "read"):

@@ -15,7 +15,7 @@ from minibrains.engine.node_runtime import NodeRuntime, sort_registers_first
 from minibrains.engine.plan import Plan
 from minibrains.engine.replay_policy import Tape, is_replayed
 from minibrains.errors import RunError
-from minibrains.graph.check import CheckedNode, Graph
+from minibrains.graph.check import CheckedNode
 from minibrains.host import Episode
 
 
@@ -79,16 +79,13 @@ class Edit:
         """
         changes: dict[str, NodeChange] = {}
         changed_widgets: dict[str, dict[str, Any]] = {}
-        constants = new.constant_nodes
-        new_constants = constants - old.constant_nodes
+        new_constants = new.constant_nodes - old.constant_nodes
         for name, checked in new.graph.nodes.items():
             runtime = old_runtimes.get(name)
-            if runtime is None or runtime.checked.cls is not checked.cls or name in new_constants:
-                changes[name] = NodeChange.CREATE
+            changes[name] = change = _find_change(runtime, checked, new, name in new_constants)
+            if runtime is None or change is not NodeChange.KEEP:
                 continue
-            changed = _changed_widgets(runtime.checked, checked)
-            changes[name] = _find_change(runtime, checked, changed, name in constants, new.graph)
-            if changed and changes[name] is NodeChange.KEEP:
+            if changed := _changed_widgets(runtime.checked, checked):
                 changed_widgets[name] = changed
 
         # the new nodes
@@ -227,32 +224,35 @@ class Edit:
 
 
 def _find_change(
-    runtime: NodeRuntime,
-    checked: CheckedNode,
-    changed_widgets: Mapping[str, Any],
-    is_constant: bool,
-    graph: Graph,
+    runtime: NodeRuntime | None, checked: CheckedNode, new: Plan, becomes_constant: bool
 ) -> NodeChange:
-    """Return what becomes of a node whose type is the same in the new plan.
+    """Return what becomes of a node; `docs/architecture.md` has the same as a table.
 
     Args:
-        runtime: The runtime of the old node.
+        runtime: The runtime of the old node with its id; None: there is none.
         checked: The node in the new plan.
-        changed_widgets: Its changed widgets, with their new values.
-        is_constant: Whether it is a constant node, in both plans.
-        graph: The graph of the new plan.
+        new: The new plan.
+        becomes_constant: Whether it is a constant node in the new plan only.
     """
+    # no node to keep anything of, or one whose output is computed while the game goes on, when the
+    # old one may still be in use
+    if runtime is None or runtime.checked.cls is not checked.cls or becomes_constant:
+        return NodeChange.CREATE
+    changed_widgets = _changed_widgets(runtime.checked, checked)
+    if changed_widgets and checked.id in new.constant_nodes:
+        return NodeChange.CREATE
+
+    # another beginning, so a state of the old one would be wrong
     if any(checked.cls.schema.widgets[widget].rebuild for widget in changed_widgets):
         return NodeChange.CREATE
-    if is_constant and changed_widgets:
-        # the new node runs while the game goes on, and the old one may still be in use
-        return NodeChange.CREATE
-    has_other_links = checked.cls.reads_sources and runtime.sources != graph.sources(checked.id)
-    if (
-        runtime.checked.brain_sha256 == checked.brain_sha256
-        and runtime.checked.background == checked.background
-        and not has_other_links
-    ):
+
+    # the same node in other surroundings
+    has_other_brain = runtime.checked.brain_sha256 != checked.brain_sha256
+    has_other_executor = runtime.checked.background != checked.background
+    has_other_links = False
+    if checked.cls.reads_sources:
+        has_other_links = runtime.sources != new.graph.sources(checked.id)
+    if not (has_other_brain or has_other_executor or has_other_links):
         return NodeChange.KEEP
     return NodeChange.REPLACE if runtime.has_state else NodeChange.CREATE
 

@@ -22,6 +22,16 @@ class Deadlines:
     Points in time and durations are in seconds. `own` time is time that the run itself used,
     without the time in which the system did not schedule the process. For each tick call `started`,
     then `finished`.
+
+    `_lateness` says how late the run would be in a process that is always scheduled. In frames, for
+    a rate of 1, where a tick is missed if it ends more than 1 after it was due:
+
+    | tick | due | `started` | own time | ends | | `_lateness` afterwards |
+    |---|---|---|---|---|---|---|
+    | 0 | 0 | 0 | 1.6 | 1.6 | missed: its slowest node is the cause | 1.6 - 1 = 0.6 |
+    | 1 | 1 | 1.6, not fresh | 0.8 | 2.4 | missed: 0.6 + 0.8 > 1, so the same cause | 0.4 |
+    | 2 | 2 | 2.4, not fresh | 0.5 | 2.9 | met | 0.4 + 0.5 - 1 = -0.1 |
+    | 3 | 3 | 3.9: it was not woken earlier | 0.2 | 4.1 | missed: 0.2 < 1, so `unscheduled` | -0.8 |
     """
 
     def __init__(self, rate: float) -> None:

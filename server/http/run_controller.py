@@ -64,6 +64,16 @@ class RunController(Hook):
     """The controller of one run.
 
     Each public attribute is assigned as a whole, so other threads may read it at any time.
+
+    The thread that ticks waits between two ticks, or after a step of one, in one of these states:
+
+    | state | begins with | ends with |
+    |---|---|---|
+    | paused | `pause(True)`, a breakpoint | `pause(False)`, or one of those below |
+    | running single ticks | `run_ticks(n)` | n ticks: then it is paused |
+    | within a tick | `step_node()` | the next `step_node()`, or the end of the tick |
+    | seeking | `seek(tick)` | that tick: then it is paused |
+    | stopping | `stop()` | the end of the run |
     """
 
     def __init__(self, wake: threading.Event) -> None:
@@ -92,9 +102,12 @@ class RunController(Hook):
         """The tick to which a recorded run is to be played next."""
         self.stopped_after: StepDone | None = None
         """The step after which the run stands within a tick; None: it is between two ticks."""
-        self._node_steps: deque[None] = deque()
-        """Steps of a tick that are to be run, one by one."""
-        self._steps: deque[None] = deque()
+        # one entry for each: unlike a number, a deque can be added to, taken from and cleared by
+        # several threads without a lock
+        self._ticks_to_run: deque[None] = deque()
+        """The ticks that are to be run although the run is paused."""
+        self._nodes_to_run: deque[None] = deque()
+        """The nodes of a tick that are to be run, one by one."""
         self._calls: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         """Functions that are to be called between two ticks, and the futures that wait for what
         they return."""
@@ -123,22 +136,22 @@ class RunController(Hook):
         """Pause the run, or let it go on."""
         self.paused = paused
         self.hit_breakpoints = ()
-        self._steps.clear()
-        self._node_steps.clear()
+        self._ticks_to_run.clear()
+        self._nodes_to_run.clear()
         self._go.set()
 
-    def step(self, ticks: int) -> None:
+    def run_ticks(self, ticks: int) -> None:
         """Run `ticks` ticks and pause again; a run that is not paused is paused after them."""
         self.paused = True
         self.hit_breakpoints = ()
-        self._steps.extend([None] * ticks)
+        self._ticks_to_run.extend([None] * ticks)
         self._go.set()
 
     def step_node(self) -> None:
         """Run until the next node of a tick has computed something, and pause there."""
         self.paused = True
         self.hit_breakpoints = ()
-        self._node_steps.append(None)
+        self._nodes_to_run.append(None)
         self._go.set()
 
     def seek(self, tick: int) -> None:
@@ -228,17 +241,17 @@ class RunController(Hook):
         """Wait while the run is paused; return whether it was.
 
         The thread that listens ends the wait: with `pause(False)`, `stop`, a tick to go to
-        (`target`), or one step, of the game (`_steps`) or of a node (`_node_steps`). Calls are
+        (`target`), or a tick or a node to run (`_ticks_to_run`, `_nodes_to_run`). Calls are
         answered and edits applied while it waits.
         """
         waited = False
         self.stopped_after = engine.after_step = None
         while self.paused and not engine.stopping and self.target is None:
-            if self._node_steps:
+            if self._nodes_to_run:
                 engine.after_step = self._after_step
                 break
-            if self._steps:
-                self._steps.popleft()
+            if self._ticks_to_run:
+                self._ticks_to_run.popleft()
                 break
             waited = self.waiting = True
             self._sample(engine)
@@ -254,14 +267,14 @@ class RunController(Hook):
         ticks ends the tick first.
         """
         engine = self.engine
-        if engine is None or not self._node_steps:
+        if engine is None or not self._nodes_to_run:
             return  # the rest of the tick
-        self._node_steps.popleft()
+        self._nodes_to_run.popleft()
         self.stopped_after = done
         began = perf_counter()
-        while self.paused and not self._node_steps:
-            if self._steps:
-                self._steps.popleft()
+        while self.paused and not self._nodes_to_run:
+            if self._ticks_to_run:
+                self._ticks_to_run.popleft()
                 break
             if engine.stopping or engine.edits or self._calls or self.target is not None:
                 break

@@ -116,7 +116,7 @@ class WorkerProcess:
         elif command in ("pause", "resume"):
             controller.pause(command == "pause")
         elif command == "step":
-            controller.step(content)
+            controller.run_ticks(content)
         elif command == "step_node":
             controller.step_node()
         elif command == "seek":

@@ -39,6 +39,12 @@ const isSameGraph = (a: Workflow, b: Workflow): boolean =>
 const isPlayed = (played: JsonObject, shown: Workflow): boolean =>
   isSameGraph(withoutReplacedNodes(played as unknown as Workflow), shown);
 
+/** What was sent to a run last. It plays this unless it has refused it. */
+interface Sent {
+  readonly workflow: Workflow;
+  readonly breakpoints: JsonObject;
+}
+
 type Topic =
   | "run"
   | "lists"
@@ -69,13 +75,11 @@ export class Session {
   readonly #screens: Screens;
   readonly #input: PlayerInput;
   readonly #otherStates = new Map<string, string>();
-  /** The workflow that the run plays; null if it was not started from this workflow. */
-  #playedGraph: Workflow | null = null;
+  /** What was sent to the run last; null if it was not started from this workflow. */
+  #sent: Sent | null = null;
   /** What the run that is rewound has played. */
   #recordedGraph: Workflow | null = null;
   #isEditing = false;
-  /** The breakpoints that the run was given. */
-  #playedBreakpoints: JsonObject = {};
   #stopped = { id: "", at: 0 };
   /** The seed of the run that this page requested last. */
   #lastSeed = 0;
@@ -88,10 +92,10 @@ export class Session {
   timeline: Timeline | null = null;
   /** The tick to show once the tape is being read. */
   #wanted: number | null = null;
-  /** The run whose last ticks are shown, which waits meanwhile, and what it plays of the workflow. */
-  #waiting: { id: string; graph: Workflow | null; breakpoints: JsonObject } | null = null;
+  /** The run whose last ticks are shown, which waits meanwhile. */
+  #waiting: { id: string; sent: Sent | null } | null = null;
   /** The run and the nodes whose input this page took: it may show another run before it releases them. */
-  #played: { run: string; nodes: readonly string[] } = { run: "", nodes: [] };
+  #taken: { run: string; nodes: readonly string[] } = { run: "", nodes: [] };
 
   constructor(
     private readonly editor: Editor,
@@ -117,7 +121,7 @@ export class Session {
     document.addEventListener("visibilitychange", () => this.updateWatch());
     editor.on("selection", () => this.updateWatch());
     editor.on("path", () => this.#render());
-    editor.on("faults", () => void this.#editLive());
+    editor.on("checked", () => void this.#editLive());
     editor.on("document", () => this.run && editor.document.run !== this.run.id && this.clearRun());
   }
 
@@ -140,8 +144,7 @@ export class Session {
     if (id === null) return;
     this.#lastSeed = seed;
     this.follow(id);
-    this.#playedGraph = workflow;
-    this.#playedBreakpoints = workflow.breakpoints ?? {};
+    this.#sent = { workflow, breakpoints: workflow.breakpoints ?? {} };
   }
 
   /** Queue one more run of the workflow as it is on the page, with the next seed. What the page shows stays. */
@@ -189,7 +192,7 @@ export class Session {
   /** Open the tape of a finished run, or the last ticks of the one that is shown, to see any of its ticks. */
   async rewind(id: string): Promise<void> {
     const isShown = isActive(this.run) && this.run.id === id;
-    const waiting = { id, graph: this.#playedGraph, breakpoints: this.#playedBreakpoints };
+    const waiting = { id, sent: this.#sent };
     try {
       const opened = await api.rewind(id, this.#connection.client);
       void this.#show(opened, isShown);
@@ -217,8 +220,7 @@ export class Session {
     const waiting = this.#waiting;
     if (waiting === null) return;
     const shown = this.#show(waiting.id, true);
-    this.#playedGraph = waiting.graph;
-    this.#playedBreakpoints = waiting.breakpoints;
+    this.#sent = waiting.sent;
     await shown;
     await this.#editLive();
   }
@@ -352,7 +354,8 @@ export class Session {
       this.#waiting = null;
       this.play(false);
       if (!isSame) this.#screens.clear();
-      this.#playedGraph = this.#recordedGraph = null;
+      this.#sent = null;
+      this.#recordedGraph = null;
       this.timeline = null;
       this.run = newRun(id);
     }
@@ -393,11 +396,10 @@ export class Session {
     const { workflow } = this.editor.document;
     if (isObject(data.workflow) && this.run.replayOf !== null)
       this.#recordedGraph = withoutReplacedNodes(data.workflow as unknown as Workflow);
-    if (isObject(data.workflow) && isPlayed(data.workflow, workflow) && !this.#playedGraph) {
-      this.#playedGraph = workflow; // it plays what is on the page
-      this.#playedBreakpoints = isObject(data.workflow.breakpoints)
-        ? data.workflow.breakpoints
-        : {};
+    if (isObject(data.workflow) && isPlayed(data.workflow, workflow) && !this.#sent) {
+      const { breakpoints } = data.workflow;
+      // it plays what is on the page
+      this.#sent = { workflow, breakpoints: isObject(breakpoints) ? breakpoints : {} };
       void this.#editLive();
     }
     this.#render();
@@ -409,7 +411,7 @@ export class Session {
     this.#leaveRewound();
     this.#waiting = this.#wanted = null;
     this.run = null;
-    this.#playedGraph = null;
+    this.#sent = null;
     this.#screens.clear();
     this.#render();
   }
@@ -537,7 +539,7 @@ export class Session {
     if (isOn && isLive(run) && run.replayOf !== null) showMessage(this.#whyNotPlay);
     if (isOn === this.isPlaying || (isOn && !canPlay)) return;
     if (isOn) {
-      this.#played = { run: run!.id, nodes: pads };
+      this.#taken = { run: run!.id, nodes: pads };
       this.#sendToPads("take");
     }
     this.#input.setEnabled(isOn);
@@ -552,7 +554,7 @@ export class Session {
   }
 
   #sendToPads(type: "take" | "input" | "release", more: object = {}): void {
-    const { run, nodes } = this.#played;
+    const { run, nodes } = this.#taken;
     for (const node of nodes) this.#connection.send(type, { prompt_id: run, node, ...more });
   }
 
@@ -756,13 +758,13 @@ export class Session {
   #isChanged(): boolean {
     const { faults } = this.editor;
     const { workflow } = this.editor.document;
-    if (!isActive(this.run) || !this.#playedGraph || faults.length) return false;
-    return !this.#isSame(workflow) || !same(workflow.breakpoints ?? {}, this.#playedBreakpoints);
+    if (!isActive(this.run) || !this.#sent || faults.length) return false;
+    return !this.#isSame(workflow) || !same(workflow.breakpoints ?? {}, this.#sent.breakpoints);
   }
 
   #isSame(workflow: Workflow): boolean {
-    if (this.run?.replayOf !== null || this.#playedGraph === null) return true;
-    return isSameGraph(workflow, this.#playedGraph);
+    if (this.run?.replayOf !== null || this.#sent === null) return true;
+    return isSameGraph(workflow, this.#sent.workflow);
   }
 
   async #sendChange(): Promise<void> {
@@ -770,8 +772,7 @@ export class Session {
     const { id } = this.run as Run;
     const breakpoints = workflow.breakpoints ?? {};
     const isSame = this.#isSame(workflow);
-    this.#playedGraph = workflow;
-    this.#playedBreakpoints = breakpoints;
+    this.#sent = { workflow, breakpoints };
     try {
       await (isSame ? api.breakWhen(id, breakpoints) : api.edit(id, workflow));
     } catch (error) {
