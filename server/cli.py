@@ -68,6 +68,20 @@ class _Parser(argparse.ArgumentParser):
     def __init__(self, **settings: Any) -> None:
         super().__init__(allow_abbrev=False, **settings)
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse arguments as argparse does, but refuse an unknown option where its likely meaning
+        is known: in the parser of the command.
+        """
+        found, rest = super().parse_known_args(args, namespace)
+        if rest and self._subparsers is None:
+            from minibrains.errors import suggest
+
+            message = f"unrecognized arguments: {' '.join(rest)}"
+            if hint := suggest(rest[0].partition("=")[0], self._option_string_actions):
+                message = f"{message} ({hint})"
+            self.error(message)
+        return found, rest
+
     def error(self, message: str) -> NoReturn:
         """Raise MinibrainsError with a hint at `--help`."""
         from minibrains.errors import MinibrainsError

@@ -231,3 +231,11 @@ def test_the_schema_is_one_json_object(capsys: pytest.CaptureFixture[str], pack:
     schema = json.loads(printed(capsys, "--schema", "--pack", pack))
     assert schema["$schema"].endswith("2020-12/schema")
     assert "nodepack.Screen@2" in schema["$defs"]
+
+
+def test_an_unknown_option_is_answered_with_the_nearest_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["nodes", "--jsn"]) == 2
+    message = capsys.readouterr().err
+    assert "nodes: unrecognized arguments: --jsn (Did you mean '--json'?). All options" in message
