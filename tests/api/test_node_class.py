@@ -210,7 +210,7 @@ WRONG_OPTIONS = {
         "Node, background='fibre'",
         TICK,
         "'background'",
-        "'process', 'either', 'optional' or null",
+        "'process', 'either', 'allowed' or null",
     ),
     "background of a register": (
         "Register, background='thread'",
