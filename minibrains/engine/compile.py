@@ -270,8 +270,8 @@ class _Compiler:
 
         A consumer with a clock reads the step only while that clock is open. If the step computes
         its outputs from its inputs alone, it need not run on other ticks: the consumer reads the
-        same value. In `sf2`, the nodes that draw the picture for the strategist run only on the
-        ticks on which the strategist is asked.
+        same value. If only a network reads a picture, and has `"every": 4`, the nodes that prepare
+        that picture run on every 4th tick as well, if they have no state.
 
         Steps are visited in reverse, each after its consumers, so clocks pass up a whole chain of
         steps. Afterwards:
@@ -517,7 +517,7 @@ class _Compiler:
 
     def _find_readiness(self, step: Step, node: CheckedNode) -> None:
         """Decide whether a tick or submit is called on every tick of its clocks, and whether all of
-        its arguments are there by then.
+        its required arguments are there by then.
 
         Such a step needs no flags and no test, so it is fast. Where it is not sure, the answer is
         no: a step that was wrongly called would run without an input, or without a delivery.

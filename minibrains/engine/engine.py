@@ -26,7 +26,7 @@ from minibrains.graph.action_names import check_action_names
 from minibrains.graph.check import check_sizes
 from minibrains.graph.collectors import check_collectors, check_start
 from minibrains.graph.encoding import check_encodings
-from minibrains.graph.error_policy import after_failed_step, ends_when_unanswered
+from minibrains.graph.error_policy import after_failed_step, ends_after_failed_call
 from minibrains.graph.pads import check_pads
 from minibrains.host import Episode, EpisodeStart, Host
 from minibrains.node import Node
@@ -73,7 +73,7 @@ class Engine:
         self.execution = ExecutionState(plan)
         self.episode: tuple[int, int, int | None] = (0, 0, None)
         """Index, seed and limit of the current episode."""
-        self.states: tuple[str, ...] = ()
+        self.start_states: tuple[str, ...] = ()
         """The states that episodes may begin from, out of those of the console; none: any."""
         self.start: EpisodeStart | None = None
         """The start of the current episode, as its console began it; None without one."""
@@ -131,12 +131,12 @@ class Engine:
                 try:
                     runtime.reset(self._episode_of(runtime.name))
                 except Exception as error:
-                    self._unanswered(runtime, None, error)
+                    self._lifecycle_failed(runtime, None, error)
         check_start(self.plan.graph, self.start)
 
     def _episode_of(self, node: str) -> Episode:
         index, seed, limit = self.episode
-        return Episode(index, seed, node, limit, self.states)
+        return Episode(index, seed, node, limit, self.start_states)
 
     def is_done(self, index: int, seed: int, limit: int | None = None) -> bool:
         """Return whether an episode need not be played: at least one node keeps what episodes
@@ -153,7 +153,7 @@ class Engine:
                 try:
                     answers.append(runtime.is_done(Episode(index, seed, runtime.name, limit)))
                 except Exception as error:
-                    self._unanswered(runtime, None, error)
+                    self._lifecycle_failed(runtime, None, error)
                     answers.append(False)
         return bool(answers) and all(answers)
 
@@ -163,7 +163,7 @@ class Engine:
             try:
                 runtime.finish_episode(results)
             except Exception as error:
-                self._unanswered(runtime, self.tick, error)
+                self._lifecycle_failed(runtime, self.tick, error)
 
     def report(self) -> dict[str, Any]:
         """Return the nodes' results of the episode, merged; registers first,
@@ -179,7 +179,7 @@ class Engine:
             try:
                 found = runtime.report(waits=not self.context.realtime)
             except Exception as error:
-                self._unanswered(runtime, self.tick, error)
+                self._lifecycle_failed(runtime, self.tick, error)
                 continue
             cls = runtime.checked.cls
             for key, value in found.items():
@@ -228,9 +228,9 @@ class Engine:
         fold_constants(plan, runtimes, self._cache)
         build_steps(execution, self.context, runtimes)
 
-    def _unanswered(self, runtime: NodeRuntime, tick: int | None, error: Exception) -> None:
+    def _lifecycle_failed(self, runtime: NodeRuntime, tick: int | None, error: Exception) -> None:
         """Handle a node that could not answer: count the error, or raise NodeFailed."""
-        if ends_when_unanswered(runtime.checked.entry.on_error, isinstance(error, NodeDied)):
+        if ends_after_failed_call(runtime.checked.entry.on_error, isinstance(error, NodeDied)):
             raise runtime.failure(tick, error) from error
         self.execution.record_error(self.execution.owners.index(runtime.name), error)
 

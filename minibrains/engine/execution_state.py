@@ -129,7 +129,7 @@ class ExecutionState:
         return tuple(self.flag_index(self.plan.steps[reader]) for reader in output.steps_to_flag)
 
     def _first(self) -> list[int]:
-        """Return the steps without inputs, which are due once."""
+        """Return the flags of the steps without inputs, which are due once."""
         first: list[int] = []
         for step in self.plan.steps:
             is_fed = any(plan.sources for plan in step.inputs)
@@ -191,16 +191,16 @@ class ExecutionState:
             old: The tables of the plan before.
             surviving: Nodes whose old outputs are valid: they stay, or inherit the state of the
                 node that they replace.
-            rerun: Nodes that stay, but have to run again.
+            rerun: Nodes that have to run again, whether they stay or are new.
             constant: Constant node -> the value of each of its outputs in this plan. If the node
                 needs no rerun, these were delivered before.
         """
-        unchanged = surviving - rerun
-        delivered_constants = {name: constant[name] for name in constant.keys() & unchanged}
+        up_to_date = surviving - rerun
+        delivered_constants = {name: constant[name] for name in constant.keys() & up_to_date}
         self._inherit_values(old, surviving, delivered_constants)
         old_indices = {key: index for index, key in enumerate(old.keys())}
         self._inherit_counters(old, old_indices)
-        self.due_next_tick[:] = self._due_after_edit(old, old_indices, unchanged)
+        self.due_next_tick[:] = self._due_after_edit(old, old_indices, up_to_date)
         self.rearm()
 
     def _inherit_values(
@@ -246,20 +246,21 @@ class ExecutionState:
                 self.open_counts[index] = old.open_counts[old_index]
 
     def _due_after_edit(
-        self, old: ExecutionState, old_indices: Mapping[Hashable, int], unchanged: set[str]
+        self, old: ExecutionState, old_indices: Mapping[Hashable, int], up_to_date: set[str]
     ) -> list[int]:
         """Return the flags of the steps that take inputs and have to run once more.
 
         - A step that is new, or whose node has another state: it has no results yet.
         - One with other links: their last values were delivered, but not to this step.
         - One that was pending or due: it would have run anyway.
-        - One that was called whenever its clock opened, and no longer is: no delivery has set its
-          flag, so nobody knows whether there was one.
+        - One that ran whenever its clock opened, and now waits for deliveries: those so far were
+          not noted for it, so there may have been one.
 
         Args:
             old: The tables of the plan before.
             old_indices: Key of a step or latch of the old plan -> its index there.
-            unchanged: Nodes with the same state and results as before the edit.
+            up_to_date: Nodes whose last outputs are valid: those that stay, and those that inherit
+                a state, unless they have to run again.
         """
         due: list[int] = []
         # the keys of latches come last
@@ -267,14 +268,14 @@ class ExecutionState:
             if step.role not in ("tick", "submit"):
                 continue
             old_index = old_indices.get(key)
-            is_new = old_index is None or step.node not in unchanged
+            is_new = old_index is None or step.node not in up_to_date
             if is_new or self._has_work_left(step, old, old_indices[key]):
                 due.append(self.flag_index(step))
         return due
 
     def _has_work_left(self, step: Step, old: ExecutionState, old_index: int) -> bool:
-        """Return whether a step of an unchanged node has something to do that it has not done: the
-        last three cases of `_due_after_edit`.
+        """Return whether a step of a node that is up to date has something to do that it has not
+        done: the last three cases of `_due_after_edit`.
         """
         has_new_links = old.plan.in_edges(step.node) != self.plan.in_edges(step.node)
         pending_flag = old.size + old_index

@@ -24,13 +24,13 @@ class NodeChange(Enum):
 
     KEEP = auto()
     """Keep the node, its state and its pending result; set the widgets that have changed."""
-    REPLACE = auto()
+    REPLACE_WITH_STATE = auto()
     """Make a new node, which inherits the state of the old one: the brain has changed, or the
     executor, or the links of a node whose class has the option `reads_sources`."""
-    CREATE = auto()
-    """Make a new node, without a state: no node of this type had the id; a widget with `rebuild`
-    has changed; or the brain of a node that keeps no state; or a constant node has, which is run
-    at once."""
+    REPLACE_WITHOUT_STATE = auto()
+    """Make a new node that inherits nothing: there was none of this type with this id; a widget
+    with `rebuild` has changed; it is a constant node with changed widgets, or from now on; or the
+    old one would have given its state to a new node, but keeps none."""
 
 
 @dataclass(eq=False)
@@ -112,12 +112,12 @@ class Edit:
             for widget, value in widgets.items():
                 parts.append(f"{name}.{widget} = {value!r}")
         for runtime in self._new_runtimes():
-            how = "recreated" if runtime.name in self.old_runtimes else "added"
+            how = "replaced" if runtime.name in self.old_runtimes else "added"
             parts.append(f"{runtime.name} {how}")
         for name in self.old_runtimes:
             if name not in self.runtimes:
                 parts.append(f"{name} removed")
-        return ", ".join(parts) or "links and clocks only"
+        return ", ".join(parts) or "no more than links, clocks and limits"
 
     def resume_calls(self, calls: Mapping[str, Mapping[str, Any]]) -> None:
         """Give nodes that stay, and were not open before, the results that they were working on.
@@ -165,7 +165,7 @@ class Edit:
         surviving: set[str] = set()
         rerun: set[str] = set()
         for name, runtime in self.runtimes.items():
-            if self.changes[name] is not NodeChange.CREATE:
+            if self.changes[name] is not NodeChange.REPLACE_WITHOUT_STATE:
                 surviving.add(name)
             old_runtime = self.old_runtimes.get(name)
             if old_runtime is not None and runtime.runs_again_after(old_runtime):
@@ -201,7 +201,7 @@ class Edit:
         return self.changes.get(runtime.name) is NodeChange.KEEP
 
     def _new_runtimes(self) -> list[NodeRuntime]:
-        """Return the runtimes of the nodes that are not in the old plan, registers first."""
+        """Return the runtimes whose node is new, registers first."""
         return [
             runtime for runtime in sort_registers_first(self.runtimes) if not self._is_kept(runtime)
         ]
@@ -209,7 +209,7 @@ class Edit:
     def _begin_episode(self, runtime: NodeRuntime, episode: Episode, tick: int) -> None:
         try:
             runtime.reset(episode)
-            if self.changes[runtime.name] is NodeChange.REPLACE:
+            if self.changes[runtime.name] is NodeChange.REPLACE_WITH_STATE:
                 runtime.inherit_from(self.old_runtimes[runtime.name])
         except Exception as error:
             raise runtime.failure(tick, error) from error
@@ -237,14 +237,14 @@ def _find_change(
     # no node to keep anything of, or one whose output is computed while the game goes on, when the
     # old one may still be in use
     if runtime is None or runtime.checked.cls is not checked.cls or becomes_constant:
-        return NodeChange.CREATE
+        return NodeChange.REPLACE_WITHOUT_STATE
     changed_widgets = _changed_widgets(runtime.checked, checked)
     if changed_widgets and checked.id in new.constant_nodes:
-        return NodeChange.CREATE
+        return NodeChange.REPLACE_WITHOUT_STATE
 
     # another beginning, so a state of the old one would be wrong
     if any(checked.cls.schema.widgets[widget].rebuild for widget in changed_widgets):
-        return NodeChange.CREATE
+        return NodeChange.REPLACE_WITHOUT_STATE
 
     # the same node in other surroundings
     has_other_brain = runtime.checked.brain_sha256 != checked.brain_sha256
@@ -254,7 +254,7 @@ def _find_change(
         has_other_links = runtime.sources != new.graph.sources(checked.id)
     if not (has_other_brain or has_other_executor or has_other_links):
         return NodeChange.KEEP
-    return NodeChange.REPLACE if runtime.has_state else NodeChange.CREATE
+    return NodeChange.REPLACE_WITH_STATE if runtime.has_state else NodeChange.REPLACE_WITHOUT_STATE
 
 
 def _changed_widgets(old: CheckedNode, new: CheckedNode) -> dict[str, Any]:

@@ -44,8 +44,9 @@ class NodeRuntime:
     """Everything that the engine knows about one node, and the node's life cycle: opened, called,
     closed.
 
-    An edit makes a new runtime for each node that stays. It has the same node and pending result as
-    the old one, and takes effect when the edit is applied.
+    An edit makes a new runtime for each node that stays. It has the same node as the old one, and
+    the same pending result if the node is still non-blocking; it takes effect when the edit is
+    applied.
     """
 
     checked: CheckedNode
@@ -82,7 +83,7 @@ class NodeRuntime:
 
     @property
     def has_state(self) -> bool:
-        """True if an episode changes it.
+        """True if it has a state, which an episode changes.
 
         A node without state need not be reset, so one that hangs is not waited for.
         """

@@ -87,8 +87,8 @@ class Step:
     clocks: frozenset[Clock] = frozenset()
     """Empty: every tick. More than one: whenever any of them is open; all of them are inherited."""
     always_ready: bool = False
-    """The step is called on each tick of its clocks, and all its inputs are sure to have been
-    delivered by then."""
+    """The step is called on each tick of its clocks (`always_called`), and all its required inputs
+    are sure to have been delivered by then."""
     always_called: bool = False
     """The step is called on each tick of its clocks, but may still wait for the first delivery of
     an input."""

@@ -118,7 +118,9 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """A checked workflow, without any fault that can be found before its nodes are opened."""
+    """A checked workflow, without any fault that the file, its brains and the classes of its nodes
+    show. What an instance says of itself (`Node.check`) is found when it is made.
+    """
 
     workflow: Workflow
     nodes: Mapping[str, CheckedNode]

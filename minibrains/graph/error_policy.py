@@ -9,7 +9,8 @@
 | a BrainError in any of these | the run ends | the run ends | the run ends |
 | `reset`, `report` | the run ends | the run ends | the run ends |
 | the same, because the node's process died | the run ends | counted | counted |
-| `reset`, `set` in a live edit | the edit is refused | the edit is refused | the edit is refused |
+| `reset`, `set` in a live edit | the edit is refused | the edit is refused | as `stop` |
+| the latter in the background | its next `tick` fails | as `tick` | as `tick` |
 | `close` | reported | reported | reported |
 | the same, because a background thread hangs | reported | nothing more | nothing more |
 
@@ -61,7 +62,7 @@ def after_failed_step(on_error: OnError, error: BaseException) -> OnError:
     return "stop" if isinstance(error, BrainError) else on_error
 
 
-def ends_when_unanswered(on_error: OnError, died: bool) -> bool:
+def ends_after_failed_call(on_error: OnError, died: bool) -> bool:
     """Return whether the run ends when `reset` or `report` raised; `died`:
     because the node's process ended.
 

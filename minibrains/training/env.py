@@ -241,12 +241,12 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
 
     def begin_in(self, states: Sequence[str]) -> None:
         """Let the episodes from the next one on begin in these states, as the option of `reset`."""
-        self._run.engine.states = tuple(states)
+        self._run.engine.start_states = tuple(states)
 
     def _begin(self) -> None:
         assert self._seed is not None
         self._actions.clear()
-        self._begun_in = self._run.engine.states
+        self._begun_in = self._run.engine.start_states
         for _ in range(_EMPTY_EPISODES):
             if self._stepper.reset(self._index, self._seed, self._run.settings.ticks):
                 return
@@ -308,7 +308,7 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
             The observation there.
         """
         self._seed, self._index = moment["seed"], moment["index"]
-        afterwards = self._run.engine.states
+        afterwards = self._run.engine.start_states
         self.begin_in(moment["states"])
         self._begin()
         self.begin_in(afterwards)

@@ -1,6 +1,4 @@
-"""Gates: limit how often an action repeats,
-and hold actions back until the last one has recovered.
-"""
+"""Gates: how often an action may repeat, and when the last one has recovered."""
 
 from __future__ import annotations
 

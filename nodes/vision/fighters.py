@@ -41,7 +41,7 @@ MIN_PROBABILITY: Final = 0.02
 """Least probability that a colour is visible, or not: a first picture may hide or add one."""
 
 FighterMasks = Annotated[np.ndarray, Socket("frame", "u8[h w 2]")]
-"""A picture of two colours: 255 where the own fighter is, and 255 where the other one is."""
+"""A picture of two channels: 255 where the own fighter is, and 255 where the other one is."""
 CenteredMasks = Annotated[np.ndarray, Socket("frame", "u8[h columns 2]")]
 
 

@@ -25,7 +25,7 @@ from minibrains.errors import BrainError, MinibrainsError
 
 GreyFrame = Annotated[np.ndarray, Socket("frame", "u8[h w 1]")]
 SizedFrame = Annotated[np.ndarray, Socket("frame", "u8[{height} {width} c]")]
-BrainFrame = Annotated[np.ndarray, Socket("frame", "u8[h w {colors}]")]
+BrainFrame = Annotated[np.ndarray, Socket("frame", "u8[h w {c}]")]
 BrainFrames = Annotated[np.ndarray, Socket("frames", "f32[{channels} h w]")]
 AnyPicture = Union[
     Annotated[np.ndarray, Socket("frame", "u8[a b c]")],
@@ -39,11 +39,11 @@ AnyPicture = Union[
 class ToPicture(Node, category="vision"):
     """Convert a picture of any layout to uint8 RGB.
 
-    frame:  grey [h, w] or, with the colours first or last, grey, RGB or RGBA: [h, w, 1 | 3 | 4] or
+    frame:  grey [h, w] or, with the channels first or last, grey, RGB or RGBA: [h, w, 1 | 3 | 4] or
             [1 | 3 | 4, h, w]; uint8, or float from 0 to 1. Transparent pixels are shown over black
-    Out:    uint8 [h, w, 3]; grey is copied to all three colours. A picture that has this form
+    Out:    uint8 [h, w, 3]; grey is copied to all three channels. A picture that has this form
             already is passed on as it is
-    Raises MinibrainsError if the position of the colours is ambiguous, as in 3 by 200 by 4.
+    Raises MinibrainsError if the position of the channels is ambiguous, as in 3 by 200 by 4.
     """
 
     def tick(self, frame: AnyPicture) -> ColorFrame:
@@ -130,7 +130,7 @@ class Crop(Node, category="vision"):
 class Resize(Node, category="vision"):
     """Scale a picture to a fixed size with a box filter.
 
-    frame:  uint8 [h, w, c]; its colours are scaled one by one, unless there are three
+    frame:  uint8 [h, w, c]; its channels are scaled one by one, unless there are three
     Out:    uint8 [height, width, c]
     """
 
@@ -140,8 +140,8 @@ class Resize(Node, category="vision"):
     def tick(self, frame: Frame) -> SizedFrame:
         if frame.shape[2] == 3:
             return self._scaled(frame)
-        # Pillow would take the second or the fourth colour for the opacity of the others
-        small = [self._scaled(frame[:, :, color]) for color in range(frame.shape[2])]
+        # Pillow would take the second or the fourth channel for the opacity of the others
+        small = [self._scaled(frame[:, :, channel]) for channel in range(frame.shape[2])]
         return np.stack(small, axis=2)
 
     def _scaled(self, picture: np.ndarray) -> np.ndarray:
@@ -160,14 +160,14 @@ class FrameStackBrain(Brain):
     taps: np.ndarray = tensor(
         "i32[taps]", "how many pictures back each one is, oldest first: 0 is the latest"
     )
-    mean: np.ndarray = tensor("f32[colors]", "per colour")
-    std: np.ndarray = tensor("f32[colors]", "per colour")
+    mean: np.ndarray = tensor("f32[c]", "per channel of a picture")
+    std: np.ndarray = tensor("f32[c]", "per channel of a picture")
 
     @classmethod
     def derived_sizes(
         cls, sizes: Mapping[str, int], config: Mapping[str, object]
     ) -> Mapping[str, int]:
-        return {"channels": sizes["taps"] * sizes["colors"]}
+        return {"channels": sizes["taps"] * sizes["c"]}
 
     def check(self, where: str) -> None:
         taps = self.taps.tolist()
@@ -189,8 +189,8 @@ class FrameStackBrain(Brain):
 class FrameStack(Node, category="vision", every_tick=True):
     """Stack the last frames as channels, so that a network without memory sees movement.
 
-    frame:  uint8 [h, w, colors]
-    Out:    float32 [taps * colors, h, w], oldest first; at the beginning of an episode its first
+    frame:  uint8 [h, w, c]
+    Out:    float32 [taps * c, h, w], oldest first; at the beginning of an episode its first
             frame fills the missing ones
     Source: V. Mnih et al., Human-level control through deep reinforcement learning, Nature 518
         (2015), 529-533.

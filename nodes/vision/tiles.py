@@ -30,7 +30,7 @@ TileLabels = Annotated[np.ndarray, Socket("tile_labels", "i32[rows columns]")]
 """The label of each tile of a picture, as an index into the legend; -1: unknown."""
 Legend = Annotated[tuple[str, ...], Socket("legend")]
 """The names of the labels."""
-CodebookFrame = Annotated[np.ndarray, Socket("frame", "u8[h w {colors}]")]
+CodebookFrame = Annotated[np.ndarray, Socket("frame", "u8[h w {c}]")]
 
 
 class TileCodebook(Brain):
@@ -38,7 +38,7 @@ class TileCodebook(Brain):
 
     kind = "tile_codebook"
     labels: tuple[str, ...] = setting(doc="the names of the labels, such as wall, floor, water")
-    tiles: np.ndarray = tensor("u8[tiles 8 8 colors]", "the tiles; the id of a tile is its index")
+    tiles: np.ndarray = tensor("u8[tiles 8 8 c]", "the tiles; the id of a tile is its index")
     label: np.ndarray = tensor("i32[tiles]", "the label of each tile, as an index into labels")
 
     @classmethod
@@ -71,7 +71,7 @@ class TileTokenizer(Node, category="vision"):
     """Cut a picture into tiles of 8 by 8 pixels and look each up in the codebook;
     equal tiles always have equal ids.
 
-    frame:   uint8 [h, w, colors], h and w multiples of 8
+    frame:   uint8 [h, w, c], h and w multiples of 8
     ids:     int32 [h / 8, w / 8], 0 to tiles - 1; equal to tiles for an unknown tile
     labels:  int32 [h / 8, w / 8], an index into legend; -1: unknown
     legend:  the names of the labels
@@ -143,7 +143,7 @@ def check_labels(subject: str, picture: np.ndarray, labels: np.ndarray) -> None:
 
 
 def keys_of(frame: np.ndarray) -> np.ndarray:
-    """Return each tile's pixels as 64-bit words: [tiles, 8 * colors]."""
+    """Return each tile's pixels as 64-bit words: [tiles, 8 * c]."""
     height, width, colors = frame.shape
     rows = np.ascontiguousarray(frame).reshape(height, width * colors).view(f"V{SIDE * colors}")
     tiles = rows.reshape(height // SIDE, SIDE, width // SIDE).transpose(0, 2, 1)

@@ -41,7 +41,7 @@ from server.http.worker_protocol import Watch
 Result = TypeVar("Result")
 
 _STOP_CHECK = 0.1
-"""Seconds between two looks, while the run is paused, whether it is to stop."""
+"""How often a paused run checks whether it is to stop, in seconds."""
 _WATCHED, _UNWATCHED = 0.008, 0.05
 """Seconds between two samples, while pictures or values are watched, and while they are not."""
 _STATS_EVERY, _VALUES_EVERY = 0.1, 0.05
@@ -63,17 +63,17 @@ class StatsSample:
 class RunController(Hook):
     """The controller of one run.
 
-    Each public attribute is assigned as a whole, so other threads may read it at any time.
+    Each public attribute is assigned as a whole, so other threads may read it at any time; to
+    `requested_pictures` and `pictures` one thread adds, and another takes from them.
 
-    The thread that ticks waits between two ticks, or after a step of one, in one of these states:
-
-    | state | begins with | ends with |
-    |---|---|---|
-    | paused | `pause(True)`, a breakpoint | `pause(False)`, or one of those below |
-    | running single ticks | `run_ticks(n)` | n ticks: then it is paused |
-    | within a tick | `step_node()` | the next `step_node()`, or the end of the tick |
-    | seeking | `seek(tick)` | that tick: then it is paused |
-    | stopping | `stop()` | the end of the run |
+    | state | begins with | ends with | the thread that ticks |
+    |---|---|---|---|
+    | running | `pause(False)` | `pause(True)`, a breakpoint | ticks |
+    | paused | `pause(True)`, a breakpoint | `pause(False)`, or one of those below | waits |
+    | single ticks | `run_ticks(n)` | n ticks: then it is paused | ticks |
+    | within a tick | `step_node()` | the next `step_node()`, the end of the tick | waits |
+    | seeking | `seek(tick)` | that tick: then it is paused | goes to it |
+    | stopping | `stop()` | the end of the run | ends its tick |
     """
 
     def __init__(self, wake: threading.Event) -> None:
@@ -119,11 +119,7 @@ class RunController(Hook):
         self._shown: dict[str, tuple[Any, int]] = {}
         self._stats_due = self._values_due = 0.0
 
-    # -- from the thread that listens --------------------------------------------------------------
-
-    def before_open(self, run: Run) -> None:
-        self.engine = run.engine
-        run.stopping = self._stopping
+    # -- commands, from threads that do not tick ---------------------------------------------------
 
     def stop(self) -> None:
         """End the run after the current tick."""
@@ -198,6 +194,10 @@ class RunController(Hook):
         self._go.set()
 
     # -- from the thread that ticks ----------------------------------------------------------------
+
+    def before_open(self, run: Run) -> None:
+        self.engine = run.engine
+        run.stopping = self._stopping
 
     def after_open(self, run: Run) -> None:
         """Say which breakpoints can never hold."""
@@ -291,7 +291,7 @@ class RunController(Hook):
             pass
         self._go.clear()
 
-    def on_edit(self, run: Run, edit: Edit) -> None:
+    def on_edit(self, run: Run, edit: Edit) -> None:  # from the thread that edits
         self.wake()
 
     def before_close(self, run: Run) -> None:

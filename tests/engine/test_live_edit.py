@@ -292,7 +292,7 @@ def test_a_widget_that_says_rebuild_makes_a_new_node(running: Any) -> None:
 
 def test_a_new_node_begins_in_the_states_that_the_episode_may_begin_from(running: Any) -> None:
     run = running(counting())
-    run.engine.states = ("Level4.*",)
+    run.engine.start_states = ("Level4.*",)
     run.engine.advance(1)
     run.change({**counting(), "begins": node("BeginsIn")})
     assert run.engine.nodes["begins"].states == ("Level4.*",)

@@ -144,7 +144,7 @@ def test_sizes_that_disagree_come_from_a_type_and_from_what_was_opened() -> None
     nodes["tiles"] = tiles
     graph = check(parse_workflow({"minibrains": 1, "nodes": nodes}), REGISTRY, brain_finder(None))
     with pytest.raises(WorkflowError) as error:
-        check_sizes(graph, {"tiles": {"colors": 1}})
+        check_sizes(graph, {"tiles": {"c": 1}})
     (fault,) = error.value.faults
     assert fault.cause == (
         "1 is what tiles found when it was opened, 3 is fixed by the type RetroEmulator of console"

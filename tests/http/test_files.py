@@ -35,10 +35,9 @@ def test_node_types_say_everything_about_themselves(server: Server) -> None:
         assert nodes == await client.get("/api/nodes")
         stack, film_ = nodes["FrameStack@1"], nodes["service_nodes.Film@1"]
         frame = stack["inputs"]["frame"]
-        assert frame["kind"] == "frame u8[h w {colors}]"
+        assert frame["kind"] == "frame u8[h w {c}]"
         assert (
-            stack["inputs"]["frame"]
-            | {"label": "frame", "dtype": "u8", "dims": ["h", "w", "{colors}"]}
+            stack["inputs"]["frame"] | {"label": "frame", "dtype": "u8", "dims": ["h", "w", "{c}"]}
             == stack["inputs"]["frame"]
         )
         assert stack["brain"] == {"kind": "frame_stack", "required": True}
@@ -49,7 +48,7 @@ def test_node_types_say_everything_about_themselves(server: Server) -> None:
         assert film_["doc"] == "A picture a tick, 600 a second of its own clock."
         assert film_["outputs"]["count"]["doc"] == "its number"
         assert stack["category"] == "vision"
-        assert frame["doc"] == "uint8 [h, w, colors]"
+        assert frame["doc"] == "uint8 [h, w, c]"
         assert (
             film_["widgets"]["colours"] | {"default": 16, "min": 1, "max": 768}
             == film_["widgets"]["colours"]
@@ -78,7 +77,7 @@ def test_comfyui_s_clients_are_told_as_well(server: Server) -> None:
         assert film_["output_tooltips"] == ["in as many colours as asked for", "its number"]
         assert every["FrameStack"]["input"]["required"]["frame"] == [
             "FRAME",
-            {"tooltip": "uint8 [h, w, colors]"},
+            {"tooltip": "uint8 [h, w, c]"},
         ]
         assert (every["FrameStack"]["category"], film_["category"]) == ("vision", "service_nodes")
         assert every["Preview"]["output_node"] is True

@@ -196,7 +196,7 @@ def test_an_older_workflow_is_played_and_edited(server: Server) -> None:
             await ticking(page, prompt_id)
             old["nodes"]["fighter"]["set"]["style"] = "defensive"
             changed = await client.post(f"/runs/{prompt_id}/edit", {"workflow": old})
-            assert changed == {"changed": "fighter recreated"}
+            assert changed == {"changed": "fighter replaced"}
             old["nodes"]["view"] = {"type": "Preview@2", "in": {"value": "console.frame"}}
             await client.post(f"/runs/{prompt_id}/edit", {"workflow": old})
             (item,) = (await client.get("/queue"))["queue_running"]

@@ -140,7 +140,7 @@ def test_another_brain_and_a_clip_are_part_of_the_tape(
     ) as run:
         plain["nodes"]["sink"]["brain"] = "other.safetensors"
         file.write_text(json.dumps(plain))
-        _await(lambda: "sink recreated" in (tmp_path / "err").read_text())
+        _await(lambda: "sink replaced" in (tmp_path / "err").read_text())
         run.send_signal(signal.SIGINT)
         assert run.wait(TIMEOUT) == 130
     (folder,) = (tmp_path / "runs").iterdir()

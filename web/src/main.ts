@@ -152,7 +152,7 @@ async function start(): Promise<void> {
 /** Show the first fault, as a button that selects its node. */
 function showFaults(editor: Editor): void {
   const container = element("fault");
-  editor.on("checked", () => {
+  editor.on("faults", () => {
     const { faults } = editor;
     const first = faults[0];
     container.replaceChildren();

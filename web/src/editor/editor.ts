@@ -72,7 +72,7 @@ export interface EditorCallbacks {
   drawn(): void;
 }
 
-type Topic = "document" | "selection" | "checked" | "linking" | "path";
+type Topic = "document" | "selection" | "faults" | "linking" | "path";
 
 export class Editor {
   readonly document = new OpenDocument();
@@ -405,7 +405,7 @@ export class Editor {
       byNode.set(shown, before ? `${before} ${text}` : text);
     }
     this.board.annotate({ faults: byNode });
-    this.#emit("checked");
+    this.#emit("faults");
   }
 
   #setLinking(linking: Linking): void {

@@ -121,7 +121,8 @@ export class Session {
     document.addEventListener("visibilitychange", () => this.updateWatch());
     editor.on("selection", () => this.updateWatch());
     editor.on("path", () => this.#render());
-    editor.on("checked", () => void this.#editLive());
+    // the server has checked the workflow, or nothing is to be checked
+    editor.on("faults", () => void this.#editLive());
     editor.on("document", () => this.run && editor.document.run !== this.run.id && this.clearRun());
   }
 
@@ -741,8 +742,8 @@ export class Session {
     return result;
   }
 
-  /** Apply all changes of the workflow to the run that was started from it, as soon as that ticks. What is changed while
-   * a change is on its way is sent after it, so that the last change wins. */
+  /** Apply all changes of the workflow to the run that was started from it, as soon as that ticks. Changes that are
+   * made while a request is on its way are sent when it returns, so that the last one wins. */
   async #editLive(): Promise<void> {
     if (this.#isEditing) return;
     this.#isEditing = true;

@@ -9,7 +9,7 @@ export class StartPictures {
   #images: ReadonlyMap<string, HTMLImageElement> = new Map();
 
   constructor(private readonly editor: Editor) {
-    editor.on("checked", () => void this.update());
+    editor.on("faults", () => void this.update());
   }
 
   /** Load the pictures of the workflow as it is now; those that it has already are kept. */

@@ -71,7 +71,7 @@ export const LIVE: ReadonlySet<RunState> = new Set([
 ]);
 export const isLive = (run: Run | null): run is Run => run !== null && LIVE.has(run.state);
 
-/** Return true if the run ticks, or is paused between two ticks. */
+/** Return true if the run ticks, or is paused between two ticks or within one. */
 export const isActive = (run: Run | null): run is Run =>
   run !== null && (run.state === "running" || run.state === "paused");
 

@@ -57,7 +57,7 @@ export class Inspector {
     editor.on("selection", () => this.render());
     editor.on("document", () => this.render());
     editor.on("path", () => this.render(true));
-    editor.on("checked", () => this.#renderFaults());
+    editor.on("faults", () => this.#renderFaults());
     editor.on("linking", () => {
       this.#linkingVersion += 1;
       this.render();

@@ -73,7 +73,7 @@ export class Panel {
     for (const what of ["document", "path"] as const)
       editor.on(what, () => this.#tab === "list" && this.#renderList());
     editor.on("selection", () => this.#tab === "list" && this.#markSelected());
-    editor.on("checked", () => this.#tab === "list" && this.#renderList());
+    editor.on("faults", () => this.#tab === "list" && this.#renderList());
     session.on((what) => {
       if (what === "workflows" && this.#tab === "files") void this.#loadFiles();
       if (what === "lists" && this.#tab === "runs") void this.#renderRuns();
