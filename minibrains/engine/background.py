@@ -86,7 +86,7 @@ class NodeCall:
 class BackgroundNode:
     """A background node and its thread.
 
-    Once the node is open, only this thread calls it, so calls never overlap.
+    Once the node is open and warm, only this thread calls it, so calls never overlap.
     """
 
     def __init__(self, node: Any, name: str) -> None:

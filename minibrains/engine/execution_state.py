@@ -1,14 +1,14 @@
 """The tables of a running plan: slots, flags of what is due, counters, and step functions.
 
-When does a step run? An example with four steps: 0 the emit of a register that delivers on some
-ticks only, 1 a node that reads it, 2 the clock gate of a clock that opens on every fourth tick, 3 a
-node with that clock, which reads step 1.
+When does a step run? An example with four steps: 0 the clock gate of a clock that opens on every
+fourth tick, 1 the emit of a register that delivers on some ticks only, 2 a node that reads it, 3 a
+node with that clock, which reads step 2.
 
-- `always_due` is 1, 0, 1, 0: registers and clock gates run on every tick. A tick begins by copying
+- `always_due` is 1, 1, 0, 0: registers and clock gates run on every tick. A tick begins by copying
   it to the first half of `due_flags`.
-- When step 0 delivers, it sets `due_flags[1]`. Step 1 comes later in the same pass, and so runs on
+- When step 1 delivers, it sets `due_flags[2]`. Step 2 comes later in the same pass, and so runs on
   this tick.
-- When step 1 delivers, it sets `due_flags[4 + 3]`, in the second half: step 3 is pending until its
+- When step 2 delivers, it sets `due_flags[4 + 3]`, in the second half: step 3 is pending until its
   clock opens.
 - On every fourth tick, the clock gate sets `due_flags[3]`. The function of step 3 runs only if it
   is pending, and clears that flag.
@@ -282,9 +282,9 @@ class ExecutionState:
         was_pending = old.due_flags[pending_flag] or pending_flag in old.due_next_tick
         was_due = old_index in old.due_next_tick
         old_step = old.plan.steps[old_index]
-        had_no_flag = old_step.always_called and bool(old_step.clocks)
-        needs_flag_now = had_no_flag and not step.always_called
-        return has_new_links or bool(was_pending) or was_due or needs_flag_now
+        ran_without_deliveries = old_step.always_called and bool(old_step.clocks)
+        waits_from_now_on = ran_without_deliveries and not step.always_called
+        return has_new_links or bool(was_pending) or was_due or waits_from_now_on
 
     def keys(self) -> list[Hashable]:
         """Return a key for each step and latch that means the same in another plan."""

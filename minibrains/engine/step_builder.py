@@ -10,11 +10,10 @@ A step function is made of several, each of which calls the next. From the outsi
 3. `make_step`: the generated function, which fetches the arguments from slots and stores the
    results.
 4. `_or_fallback`: after an error, delivers the fallback or nothing, as `on_error` says.
-5. `_not_counted`: does not count the time for which the game waits for the node as part of the
-   tick.
-6. The node: its `tick` or `emit`, `_blocking_call` of a background node, or a constant result.
+5. The node: its `tick` or `emit`, `_blocking_call` of a background node, in which `_not_counted`
+   leaves the time for which the game waits out of the tick, or a constant result.
 
-Each step has only those that it needs; most have 3 and 6.
+Each step has only those that it needs; most have 3 and 5.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@
    order of the plan. No step that was due is left, because a step marks only steps that come after
    it.
 3. Terminal: it is known whether an output that ends the episode is true.
-4. Latch: every register has taken its inputs; none has on a terminal tick.
+4. Latch: every register has taken its inputs, once the required ones were delivered; none has on a
+   terminal tick.
 5. End: it is between two ticks. `Engine.tick` is the number of the next one, `due_next_tick` has
    the flags to begin it with, and no slot holds a value that is for one tick only.
 

@@ -7,7 +7,7 @@
 | `emit` | the run ends | counted, nothing is delivered, lazy outputs are absent | the run ends |
 | `latch`, a lazy output, undeclared ABSENT | the run ends | counted, not delivered | the run ends |
 | a BrainError in any of these | the run ends | the run ends | the run ends |
-| `reset`, `report` | the run ends | the run ends | the run ends |
+| `reset`, `is_done`, `finish`, `report` | the run ends | the run ends | the run ends |
 | the same, because the node's process died | the run ends | counted | counted |
 | `reset`, `set` in a live edit | the edit is refused | the edit is refused | as `stop` |
 | the latter in the background | its next `tick` fails | as `tick` | as `tick` |

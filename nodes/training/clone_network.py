@@ -39,7 +39,7 @@ _ONLY: Final = "only"
 """The name of the input of a network that has no other."""
 _COLUMNS: Final = ("step", "loss", "agreement")
 """The columns of training.csv, which has a row for each update: the number of decisions, and the
-rest before it learned from them."""
+means of its batches, each before a step was taken with it for the first time."""
 
 
 class Imitating(NamedTuple):
@@ -84,7 +84,7 @@ class CloneNetwork(
 
     decisions:  the number of decisions so far
     loss:       cross-entropy of the teacher's actions in the decisions of the last update, in nats,
-                before it learned from them
+                as it meets them for the first time, batch after batch
     agreement:  share of them in which the likeliest action was the teacher's, 0 to 1
     curves:     uint8 [180, 320, 3]: losses in blue, agreement in green
     finished:   True: the brains are saved; this ends the episode
@@ -96,8 +96,8 @@ class CloneNetwork(
 
     The folder `training/NAME` in $MINIBRAINS_HOME has training.csv, and everything to go on with: a
     training that was stopped or killed goes on from the last checkpoint when the workflow is run
-    again. At the end each trained brain is saved as `KIND/NAME-NODE.safetensors` in `models` in
-    that folder, for a TrainPPO to begin with.
+    again. At the end each trained brain is saved as `KIND/NAME-NODE.safetensors` in the folder
+    `models` of $MINIBRAINS_HOME, for a TrainPPO to begin with.
 
     Source: D. A. Pomerleau, ALVINN: an autonomous land vehicle in a neural network, NIPS 1989.
     """
@@ -152,6 +152,8 @@ class CloneNetwork(
         self._host = host
         self._folder = home() / "training" / self.name
         self._training: _Training | None = None
+        self._saved = -1
+        """The number of decisions at the last checkpoint; -1: there is none."""
         # what is wrong with these is refused before the first tick
         find_teacher(self._make_network().graph, self.teacher)
 
@@ -165,10 +167,10 @@ class CloneNetwork(
     def latch(self) -> None:
         training = self._training or self._open_training()
         if training.decisions < self.total_timesteps:
-            shown = training.play(self.n_steps, lambda: self._host.stopping)
-            if shown is None:
+            rollout = training.play(self.n_steps, lambda: self._host.stopping)
+            if rollout is None:
                 return  # stopped within an update, which counts for nothing
-            training.learn(shown)
+            training.learn(rollout)
         finished = training.decisions >= self.total_timesteps
         if finished or len(training.curves["step"]) % self.checkpoint == 0:
             self._write(training)
@@ -225,6 +227,7 @@ class CloneNetwork(
             training.unpack(packed, self._about)
         elif path.exists():
             checkpoint.resume(path, lambda data: training.unpack(data, self._about))
+            self._saved = training.decisions
             self._host.say(f"the training {self.name} goes on after {training.decisions} decisions")
         return training
 
@@ -247,10 +250,11 @@ class CloneNetwork(
 
     def _write(self, training: _Training) -> None:
         """Write a checkpoint. Raises MinibrainsError."""
-        with checkpoint.writing(self._folder, training.decisions):
+        with checkpoint.writing(self._folder, self._saved):
             self._folder.mkdir(parents=True, exist_ok=True)
             curves.write_csv(self._folder / "training.csv", training.curves)
             write_atomic(self._folder / checkpoint.RESUME, training.pack(self._about))
+        self._saved = training.decisions
 
     def _save(self, network: RegionModule) -> None:
         """Save the brains of the nodes that learn among those of the user."""
@@ -349,34 +353,34 @@ class _Training:
         """
         import torch
 
-        shown = _by_name(observation)
+        inputs = _by_name(observation)
         if not self._inputs:
-            for name, value in shown.items():
+            for name, value in inputs.items():
                 example = torch.as_tensor(value)
                 self._inputs[name] = example.new_empty((self._settings.n_steps, *example.shape))
-        for name, value in shown.items():
+        for name, value in inputs.items():
             self._inputs[name][number] = torch.as_tensor(value)
 
-    def learn(self, shown: Rollout) -> None:
-        """Learn from decisions, some times, and note how well they were known before."""
+    def learn(self, rollout: Rollout) -> None:
+        """Learn from decisions, some times, and note how well they were known at the first time."""
         import torch
 
-        known: list[tuple[float, float]] = []
+        batch_metrics: list[tuple[float, float]] = []
         before = self._state
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(self._settings.seed + self.decisions)  # of dropout
             for epoch in range(self._settings.n_epochs):
                 self._state = before
-                found = self._learn_once(shown)
+                found = self._learn_once(rollout)
                 if epoch == 0:
-                    known = found
-        count = len(shown.labels)
-        losses_sum, agreed_sum = np.sum(known, axis=0)
+                    batch_metrics = found
+        count = len(rollout.labels)
+        losses_sum, agreed_sum = np.sum(batch_metrics, axis=0)
         row = (self.decisions + count, losses_sum / count, agreed_sum / count)
         for name, value in zip(_COLUMNS, row, strict=True):
             self.curves[name].append(float(value))
 
-    def _learn_once(self, shown: Rollout) -> list[tuple[float, float]]:
+    def _learn_once(self, rollout: Rollout) -> list[tuple[float, float]]:
         """Take a step for each batch of some decisions, in their order.
 
         Returns:
@@ -385,11 +389,11 @@ class _Training:
         import torch
         from torch.nn.functional import cross_entropy
 
-        known: list[tuple[float, float]] = []
+        metrics: list[tuple[float, float]] = []
         size = self._settings.batch_size
-        for begin in range(0, len(shown.labels), size):
-            part = shown.part(begin, begin + size)
-            logits = self._answer(part)
+        for begin in range(0, len(rollout.labels), size):
+            part = rollout.part(begin, begin + size)
+            logits = self._logits(part)
             loss = cross_entropy(logits, part.labels)
             if not torch.isfinite(loss):
                 raise MinibrainsError(
@@ -397,13 +401,13 @@ class _Training:
                     "again with another name, and a smaller learning_rate"
                 )
             agreed = (logits.argmax(1) == part.labels).sum()
-            known.append((loss.item() * len(part.labels), agreed.item()))
+            metrics.append((loss.item() * len(part.labels), agreed.item()))
             self._optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             self._optimizer.step()
-        return known
+        return metrics
 
-    def _answer(self, part: Rollout) -> torch.Tensor:
+    def _logits(self, part: Rollout) -> torch.Tensor:
         """Return the logits of decisions, and go on to the state after them."""
         inputs: Any = part.inputs.get(_ONLY, part.inputs)
         if not self.network.state_size:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import json
 from pathlib import Path
@@ -105,6 +106,20 @@ def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(home: Path) -
     whole, parts = (VectorMemoryBrain.load(brain(home, "memory", of)) for of in ("whole", "parts"))
     for name, array in whole.tensors.items():
         assert np.array_equal(array, parts.tensors[name])
+
+
+def test_a_full_disk_keeps_the_last_checkpoint(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_space(file: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    train(name="whole")
+    train(name="parts", updates=2)
+    with monkeypatch.context() as full:
+        full.setattr("os.fsync", no_space)
+        with pytest.raises(MinibrainsError, match="left on device; the checkpoint of step 80 is"):
+            train(name="parts")
+    train(name="parts")
+    assert agreement(home, "whole") == agreement(home, "parts")
 
 
 def test_a_node_that_keeps_its_weights_is_not_saved(home: Path) -> None:
