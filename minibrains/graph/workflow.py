@@ -92,7 +92,7 @@ class RunSettings:
 
 @dataclass(frozen=True, slots=True)
 class Workflow:
-    """A workflow file that was read.
+    """A parsed workflow.
 
     `faults` lists what is wrong with its form; checking finds the rest.
     """

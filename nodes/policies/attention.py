@@ -1,4 +1,4 @@
-"""Attention over the last decisions of a policy network: what of them matters now."""
+"""Attention over the last decisions of a policy network: which of them matter now."""
 
 from __future__ import annotations
 
@@ -78,10 +78,10 @@ class Attended(NamedTuple):
 
 
 class CrossAttention(TorchNode, category="policies"):
-    """Ask the same learned question of what was seen, known and pressed at the last decisions.
+    """Attend to what was seen, known and pressed at the last decisions, with one learned query.
 
     sequence:  float32 [steps, columns], of a FeatureHistory
-    summary:   float32 [width], from 0: the answers of all groups, fused
+    summary:   float32 [width], not negative: the answers of all groups, fused
     rows:      float32 [steps, groups * width]: the rows as the attentions saw them
 
     The columns are groups; each is brought to the same width, with a learned number for each step,
@@ -123,13 +123,17 @@ class CrossAttention(TorchNode, category="policies"):
         for index, group in enumerate(columns.split(self.brain.groups, 2)):
             shown.append(module[f"norm{index}"](module[f"group{index}"](group)))
         count, batch, (steps, width) = len(shown), len(columns), module.positions.shape
-        rows = torch.stack(shown) + module.positions
+        rows = torch.stack(shown) + module.positions  # [groups, batch, steps, width]
 
-        question = module.query.expand(count, 1, width)
-        queries = _each(module["ask"], question).expand(count, batch, width)
-        keys_values = _each(module["rows"], rows.flatten(1, 2)).view(count * batch, steps, -1)
-        found = _attend(queries.flatten(0, 1), keys_values, self.brain.heads)
-        answers = _each(module["answer"], found.view(count, batch, width))
+        # the projections: `ask` of the query, `rows` of keys and values, `answer` of the output
+        query = module.query.expand(count, 1, width)
+        queries = _each(module["ask"], query).expand(count, batch, width)
+        keys_values = _each(
+            module["rows"], rows.flatten(1, 2)
+        )  # [groups, batch * steps, 2 * width]
+        keys_values = keys_values.view(count * batch, steps, -1)
+        attended = _attend(queries.flatten(0, 1), keys_values, self.brain.heads)
+        answers = _each(module["answer"], attended.view(count, batch, width))
 
         together: Any = answers.transpose(0, 1).flatten(1)
         summary: Any = module["fusion"](together).relu()
@@ -164,7 +168,7 @@ class TemporalAttentionBrain(Brain):
 
 
 class TemporalAttention(TorchNode, category="policies"):
-    """Look once more at the last decisions, with a question that depends on them.
+    """Attend to the last decisions once more, with their summary as the query.
 
     query:     float32 [width], the summary of a CrossAttention
     sequence:  float32 [rows, columns], its rows

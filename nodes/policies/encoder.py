@@ -58,7 +58,7 @@ class FrameEncoder(TorchNode, category="policies"):
     """A CNN from stacked frames to features, for a policy network of several nodes.
 
     frames:  float32 [channels, height, width]
-    Out:     float32 [features], from 0
+    Out:     float32 [features], not negative
 
     A FeatureHistory remembers the features of the last decisions.
     Source: V. Mnih et al., Human-level control through deep reinforcement learning, Nature 518

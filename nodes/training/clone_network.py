@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from minibrains.training.module import RegionModule
 
 _FREE: Final = {"title", "license", "total_timesteps", "checkpoint"}
-"""Widgets that may be changed when a training goes on."""
+"""Widgets that may differ when a training is resumed."""
 _ONLY: Final = "only"
 """The name of the input of a network that has no other."""
 _COLUMNS: Final = ("step", "loss", "agreement")
@@ -348,8 +348,8 @@ class _Training:
         return Rollout(dict(self._inputs), torch.tensor(labels), torch.tensor(starts))
 
     def _store(self, number: int, observation: Any) -> None:
-        """Write the inputs of a decision among those of a rollout, over those of the one before: to
-        make gigabytes anew each time takes longer than to learn from them.
+        """Store the inputs of a decision in the rollout's tensors, which are used again for each
+        rollout: to allocate gigabytes takes longer than to learn from them.
         """
         import torch
 
@@ -362,7 +362,7 @@ class _Training:
             self._inputs[name][number] = torch.as_tensor(value)
 
     def learn(self, rollout: Rollout) -> None:
-        """Learn from decisions, some times, and note how well they were known at the first time."""
+        """Train on a rollout for `n_epochs`, and record loss and agreement of the first."""
         import torch
 
         batch_metrics: list[tuple[float, float]] = []
@@ -381,10 +381,11 @@ class _Training:
             self.curves[name].append(float(value))
 
     def _learn_once(self, rollout: Rollout) -> list[tuple[float, float]]:
-        """Take a step for each batch of some decisions, in their order.
+        """Go through a rollout once, in order, with a step of the optimizer for each batch.
 
         Returns:
-            For each the sum of the losses, and in how many decisions the network agreed.
+            For each batch the sum of the losses, and the number of decisions in which the network
+            agreed.
         """
         import torch
         from torch.nn.functional import cross_entropy
