@@ -97,6 +97,10 @@ FROM_WORKFLOWS: Mapping[str, WorkflowBrain] = {
 file keeps the versions of nodes with which the brain was made."""
 
 TRAINED: Mapping[str, str] = {
+    "action_head/sf2-slim.safetensors": "docs/reinforcement.md",
+    "cross_attention/sf2-slim.safetensors": "docs/reinforcement.md",
+    "frame_encoder/sf2-slim.safetensors": "docs/reinforcement.md",
+    "temporal_attention/sf2-slim.safetensors": "docs/reinforcement.md",
     "policy_head/duel.safetensors": "docs/cloning.md",
     "vector_policy/duel.safetensors": "docs/reinforcement.md",
     "vlm/sf2.safetensors": "docs/sf2.md",
