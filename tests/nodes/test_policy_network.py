@@ -273,7 +273,7 @@ def test_it_plays_as_its_region_computes() -> None:
         # one sequence, from the start of an episode on
         logits, _ = network(shown, network.initial(1))
     played = np.stack([decision["head.logits"] for decision in decisions])
-    assert np.abs(logits.numpy() - played).max() < 1e-5
+    np.testing.assert_allclose(logits.numpy(), played, rtol=1e-5, atol=1e-4)
     assert np.ptp(played, axis=0).max() > 1e-4, "what it sees matters"
 
 
@@ -288,7 +288,7 @@ def test_the_doctor_asks_about_decisions_with_what_was_remembered() -> None:
     network = Network(region("sf2_policy", PARTS), "head/logits")
     asked = network.answer(watch.selection)
     assert asked.shape == (26, 57), "each episode has more decisions than a window"
-    assert np.abs(asked - np.stack(watch.logits)).max() < 1e-5
+    np.testing.assert_allclose(asked, np.stack(watch.logits), rtol=1e-5, atol=1e-4)
 
 
 # -- the history -----------------------------------------------------------------------------------

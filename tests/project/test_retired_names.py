@@ -184,6 +184,10 @@ RETIRED = {
     "ChannelFigures": "ChannelStatistics",
     "_when_marked": "_when_pending",
     "_hear": "_on_note",
+    "_unanswered": "_lifecycle_failed",
+    "ends_when_unanswered": "ends_after_failed_call",
+    "steps_to_mark": "steps_to_flag",
+    "rewinds": "replay_of",
 }
 """Retired identifier -> what to write instead.
 
