@@ -206,10 +206,10 @@ _MOVED: Final = {
     "nodes.language.vlm:Answer": "nodes.language.answering:Answer",
     "minibrains.node:Sample": "minibrains.annotations:Aged",
     "minibrains.annotations:Sample": "minibrains.annotations:Aged",
+    "nodes.learning.": "nodes.training.",
 }
-"""Classes that have moved since older tapes were written: old name -> new name."""
-_MOVED_PACKAGES: Final = {"nodes.learning.": "nodes.training."}
-"""Packages that have got another name since: the beginning of a class's name -> the new one."""
+"""Names of classes that have changed since older tapes were written, or how they begin: old ->
+new."""
 
 
 def _fields(cls: type) -> tuple[str, ...] | None:
@@ -256,10 +256,10 @@ def _record(form: str, values: list[Any]) -> Any:
 
 def _current_name(name: str) -> str:
     """Return the present name of a class that a tape names."""
-    for old, new in _MOVED_PACKAGES.items():
+    for old, new in _MOVED.items():
         if name.startswith(old):
             return new + name.removeprefix(old)
-    return _MOVED.get(name, name)
+    return name
 
 
 def _defaults(cls: type) -> dict[str, Any]:
