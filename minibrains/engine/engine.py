@@ -229,7 +229,7 @@ class Engine:
         build_steps(execution, self.context, runtimes)
 
     def _lifecycle_failed(self, runtime: NodeRuntime, tick: int | None, error: Exception) -> None:
-        """Handle a call of `reset` or the like that failed: count the error, or raise NodeFailed."""
+        """Handle a failed call of `reset` or the like: count the error, or raise NodeFailed."""
         if ends_after_failed_call(runtime.checked.entry.on_error, isinstance(error, NodeDied)):
             raise runtime.failure(tick, error) from error
         self.execution.record_error(self.execution.owners.index(runtime.name), error)
