@@ -121,6 +121,21 @@ def test_a_compiled_network_computes_the_same() -> None:
     assert np.allclose(found, expected, atol=1e-5)
 
 
+def test_a_network_in_bf16_computes_nearly_the_same() -> None:
+    import torch
+
+    inputs = _vectors(4)
+    with opened(plain := Recurrent(brain=_brain())):
+        expected = play(plain, *inputs)
+    with opened(half := Recurrent(brain=_brain(), precision="bf16")):
+        assert half.module["out"].weight.dtype == torch.bfloat16
+        found = play(half, *inputs)
+        state = half.state()
+    assert np.allclose(found, expected, atol=0.05)
+    assert not np.array_equal(found, expected), "it is rounded"
+    assert found[0].dtype == state["memory"].dtype == np.float32
+
+
 def test_to_compile_without_a_compiler_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CXX", "no-such-compiler")
     node = Recurrent(brain=_brain(), compiled=True)
