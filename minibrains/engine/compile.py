@@ -140,8 +140,8 @@ class _Compiler:
     def _own_clocks(self, node: CheckedNode) -> frozenset[Clock]:
         """Return the clock that the workflow gives a node; empty if it gives none."""
         entry = node.entry
-        flag = self.graph.when_links.get(node.id, entry.when)
-        clock = Clock(entry.every, entry.hertz, entry.offset, flag, entry.optional)
+        condition = self.graph.when_links.get(node.id, entry.when)
+        clock = Clock(entry.every, entry.hertz, entry.offset, condition, entry.optional)
         if clock == Clock():
             return frozenset()
         return frozenset([clock])
@@ -162,10 +162,10 @@ class _Compiler:
 
     def _order(self) -> list[Step]:
         """Order the steps: emits first, then each step after those it reads,
-        ancestors of `when` flags as early as possible.
+        ancestors of `when` conditions as early as possible.
         """
         before = self._predecessors()
-        early = self._ancestors_of_flags(before)
+        early = self._ancestors_of_conditions(before)
         emits: list[Step] = []
         for name, node in self.graph.nodes.items():
             if node.breaks_cycles:
@@ -233,8 +233,8 @@ class _Compiler:
                 frontier.extend(before[ancestor])
         return found
 
-    def _ancestors_of_flags(self, before: Mapping[str, set[str]]) -> set[str]:
-        """Return the nodes that deliver the flags of `when`,
+    def _ancestors_of_conditions(self, before: Mapping[str, set[str]]) -> set[str]:
+        """Return the nodes that deliver the conditions of `when`,
         and all nodes that these depend on within the tick.
         """
         early: set[str] = set()
@@ -247,9 +247,9 @@ class _Compiler:
                     early |= self._ancestors(name, before)
         return early
 
-    def _is_same_tick(self, flag: SocketRef) -> bool:
-        """Return whether a `when` flag is computed on the tick on which it is read."""
-        return self._exists(flag) and not self.graph.nodes[flag.node].breaks_cycles
+    def _is_same_tick(self, condition: SocketRef) -> bool:
+        """Return whether the condition of a `when` is computed on the tick on which it is read."""
+        return self._exists(condition) and not self.graph.nodes[condition.node].breaks_cycles
 
     def _find_constants(self, ordered: Iterable[Step]) -> None:
         for step in ordered:
@@ -277,8 +277,8 @@ class _Compiler:
         steps. Afterwards:
 
         - A step that has inherited runs on all ticks on which one of its consumers may.
-        - For each clock of a step, the flag is delivered by an earlier step of the same tick, or by
-          none.
+        - The condition of each clock of a step is delivered by an earlier step of the same tick, or
+          by none.
         """
         position = {id(step): index for index, step in enumerate(ordered)}
         for step in reversed(ordered):
@@ -290,8 +290,8 @@ class _Compiler:
             if self._reveals_skipped_runs(step, edges):
                 continue
             clocks = self._clocks_of_consumers(edges)
-            flags = [clock.when for clock in clocks if clock.when is not None]
-            if all(self._is_flag_before(flag, step, position) for flag in flags):
+            conditions = [clock.when for clock in clocks if clock.when is not None]
+            if all(self._is_known_before(each, step, position) for each in conditions):
                 step.clocks = clocks
 
     def _may_skip_runs(self, step: Step) -> bool:
@@ -337,21 +337,24 @@ class _Compiler:
             clocks |= consumer.clocks
         return frozenset(clocks)
 
-    def _is_flag_before(self, flag: SocketRef, step: Step, position: Mapping[int, int]) -> bool:
-        """Return whether a `when` flag is known before a step runs; that of a muted node always is.
+    def _is_known_before(
+        self, condition: SocketRef, step: Step, position: Mapping[int, int]
+    ) -> bool:
+        """Return whether the condition of a `when` is known before a step runs;
+        that of a muted node always is.
 
         `position`: the id of each step -> its position in the order.
         """
-        if not self._exists(flag):
+        if not self._exists(condition):
             return True
-        sources = self._flag_sources(flag)
+        sources = self._condition_sources(condition)
         return all(position[id(source)] < position[id(step)] for source in sources)
 
-    def _flag_sources(self, flag: SocketRef) -> list[Step]:
-        """Return the steps after which a `when` flag is known."""
-        if flag.node in self._region_nodes:
+    def _condition_sources(self, condition: SocketRef) -> list[Step]:
+        """Return the steps after which the condition of a `when` is known."""
+        if condition.node in self._region_nodes:
             return [self.main_steps[name] for name in self._region_nodes]
-        source, _ = self._producer(flag.node, flag.socket)
+        source, _ = self._producer(condition.node, condition.socket)
         return [source]
 
     def _exists(self, link: SocketRef) -> bool:
@@ -361,21 +364,21 @@ class _Compiler:
         """Return the steps with a clock gate for each clock,
         which comes before all steps that have the clock.
 
-        Clock gates without a flag come first; the others come right after the step that delivers
-        their flag.
+        Clock gates without a condition come first; the others come right after the step that
+        delivers their condition.
         """
         # the clock gates
         position = {id(step): index for index, step in enumerate(ordered)}
         first: list[Step] = []
         after: dict[int, list[Step]] = defaultdict(list)
-        """The id of a step -> the clock gates that read a flag that the step delivers."""
+        """The id of a step -> the clock gates whose condition the step delivers."""
         for step in ordered:
             for clock in step.clocks:
                 if clock in self.clock_gates:
                     continue
                 gate = self.clock_gates[clock] = Step("gate", self.clock_owner[clock], clock=clock)
                 if clock.when is not None and self._exists(clock.when):
-                    sources = self._flag_sources(clock.when)
+                    sources = self._condition_sources(clock.when)
                     last = max(sources, key=lambda source: position[id(source)])
                     after[id(last)].append(gate)
                 else:
@@ -407,8 +410,8 @@ class _Compiler:
         for clock, gate in self.clock_gates.items():
             if clock.when is not None and self._exists(clock.when):
                 _, output = self._producer(clock.when.node, clock.when.socket)
-                flag = self._slot(output, "last_or_none")
-                gate.inputs = [InputPlan((Source(flag),), False)]
+                condition = self._slot(output, "last_or_none")
+                gate.inputs = [InputPlan((Source(condition),), False)]
 
     def _plan_region(self, steps: Sequence[Step]) -> RegionPlan | None:
         region = self.graph.region

@@ -281,10 +281,10 @@ class Engine:
             values[TICK_SLOT] = tick
             due_flags[:size] = always_due
             if due_at_begin:
-                for mark in due_at_begin:
-                    due_flags[mark] = 1
+                for index in due_at_begin:
+                    due_flags[index] = 1
                 due_at_begin.clear()
-            # a step marks only steps after itself, so the iterators still reach what is marked on
+            # a step flags only steps after itself, so the iterators still reach what is flagged on
             # the way
             due_steps = compress(steps, due_flags)
             remaining_latches = iter(latches)

@@ -20,7 +20,7 @@ delivery tick, else None; the tick of the last delivery.
 @dataclass(frozen=True, slots=True)
 class Clock:
     """The ticks on which a step may run: `offset`, `offset + every`, …,
-    and only while the flag in `when` is true.
+    and only while the condition in `when` is true.
 
     The clock is open on these ticks.
     """

@@ -288,6 +288,13 @@ class _StepBuilder:
         return uncounted
 
     def _submit(self, step: Step) -> Callable[..., Any]:
+        """Begin a call of a non-blocking node, whose result `_poll` delivers on a later tick.
+
+        One that is due while a call is running is put off. If a node that takes six ticks is due on
+        ticks 0 and 3, its call begins on tick 0; tick 3 only sets `resubmit`; on tick 6 `_poll`
+        delivers the result and makes this step due, so the second call begins on the same tick,
+        with the arguments of that tick.
+        """
         runtime, context, execution = self.runtimes[step.node], self.context, self.execution
         values, idle_calls, index = execution.values, execution.idle_calls, step.index
         terminals = execution.plan.terminals
@@ -310,6 +317,7 @@ class _StepBuilder:
         return submit
 
     def _poll(self, step: Step) -> StepFunction:
+        """Deliver the result of a non-blocking node, if it is there."""
         runtime, context, execution = self.runtimes[step.node], self.context, self.execution
         pending = runtime.pending
         assert pending is not None
@@ -386,28 +394,28 @@ class _StepBuilder:
             self.execution.due_flags,
         )
         open_now = self._opening(clock, step.node)
-        flag = step.inputs[0].sources[0].slot if step.inputs else None
+        condition = step.inputs[0].sources[0].slot if step.inputs else None
         values = self.execution.values
         context = self.context
         open_counts = self.execution.open_counts
         index = step.index
 
         def gate() -> None:
-            if open_now() and (flag is None or values[flag]):
+            if open_now() and (condition is None or values[condition]):
                 for member in members:
                     due_flags[member] = 1
 
         def decimated() -> None:
-            if open_now() and (flag is None or values[flag]):
+            if open_now() and (condition is None or values[condition]):
                 if open_counts[index] % context.decimation == 0:
                     for member in members:
                         due_flags[member] = 1
                 open_counts[index] += 1
 
         def closed() -> None:
-            """Never open: the flag comes from a muted node."""
+            """Never open: the condition comes from a muted node."""
 
-        if clock.when is not None and flag is None:
+        if clock.when is not None and condition is None:
             return closed
         if clock.sheddable:
             return decimated
@@ -415,7 +423,7 @@ class _StepBuilder:
 
     def _opening(self, clock: Clock, node: str) -> Callable[[], bool]:
         """Return a function that tells whether the clock opens on the current tick,
-        regardless of its flag.
+        regardless of its condition.
         """
         values, every, offset, hertz = self.execution.values, clock.every, clock.offset, clock.hertz
         rate = self.context.frame_rate

@@ -47,7 +47,7 @@ delivery marks as due."""
 Shape = tuple[tuple[ArgumentShape, ...], tuple[OutputShape, ...], bool]
 """The arguments; the outputs; whether the node returns a tuple of them."""
 ONE_BY_ONE: Final = 4
-"""Largest number of steps that are marked without a loop, which is quicker."""
+"""Largest number of flags that are set without a loop, which is quicker."""
 
 
 def make_step(
@@ -58,7 +58,7 @@ def make_step(
     values: list[Any],
     due_flags: bytearray,
     one_tick_slots: list[int],
-    targets: Callable[[OutputPlan], tuple[int, ...]],
+    flags_to_set: Callable[[OutputPlan], tuple[int, ...]],
 ) -> StepFunction:
     """Return the function of one step, bound to its node and its slots.
 
@@ -70,18 +70,18 @@ def make_step(
         values: The values of all slots.
         due_flags: The flags of all steps.
         one_tick_slots: Gets the slots to clear at the end of the tick.
-        targets: Returns the flags that a delivery on an output sets.
+        flags_to_set: Returns the indices in `due_flags` that a delivery on an output sets.
     """
     names = tuple(output.name for output in outputs)
     make = _maker(shape_of(inputs, outputs, returns_tuple))
-    numbers = _numbers(inputs, outputs, targets)
+    numbers = _numbers(inputs, outputs, flags_to_set)
     return make(call, values, due_flags, one_tick_slots, names, *numbers)
 
 
 def _numbers(
     inputs: Sequence[InputPlan],
     outputs: Sequence[OutputPlan],
-    targets: Callable[[OutputPlan], tuple[int, ...]],
+    flags_to_set: Callable[[OutputPlan], tuple[int, ...]],
 ) -> list[Any]:
     """Return the numbers of slots and flags, in the order in which `_SourceWriter` has parameters
     for them: it visits the same inputs and outputs.
@@ -94,11 +94,11 @@ def _numbers(
                 numbers.append(source.delivered_at)
     for output in outputs:
         numbers.extend(output.slots.values())
-        marked = targets(output)
-        if len(marked) <= ONE_BY_ONE:
-            numbers.extend(marked)
+        flags = flags_to_set(output)
+        if len(flags) <= ONE_BY_ONE:
+            numbers.extend(flags)
         else:
-            numbers.append(marked)
+            numbers.append(flags)
     return numbers
 
 
@@ -148,7 +148,7 @@ def write_source(shape: Shape) -> str:
 class _SourceWriter:
     def __init__(self) -> None:
         self._parameters: list[str] = []
-        """Parameter names of the slots (s) and of the steps to mark (t), in the order in which
+        """Parameter names of the slots (s) and of the flags to set (t), in the order in which
         `_numbers` lists their numbers."""
         self._body: list[str] = []
 
@@ -220,9 +220,7 @@ class _SourceWriter:
             if kind == "on":
                 self._body.append(f"{indent}one_tick_slots.append({slot})")
         if flag_count > ONE_BY_ONE:
-            self._body.append(
-                f"{indent}for target in {self._parameter('t')}: due_flags[target] = 1"
-            )
+            self._body.append(f"{indent}for flag in {self._parameter('t')}: due_flags[flag] = 1")
         else:
             for _ in range(flag_count):
                 self._body.append(f"{indent}due_flags[{self._parameter('t')}] = 1")

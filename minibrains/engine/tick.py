@@ -40,8 +40,8 @@ def begin_tick(engine: Engine) -> Iterator[tuple[int, StepFunction]]:
     execution.values[TICK_SLOT] = engine.tick
     execution.due_flags[: execution.size] = execution.always_due
     if execution.due_next_tick:
-        for mark in execution.due_next_tick:
-            execution.due_flags[mark] = 1
+        for index in execution.due_next_tick:
+            execution.due_flags[index] = 1
         execution.due_next_tick.clear()
     return compress(execution.steps, execution.due_flags)
 

@@ -19,7 +19,7 @@ from minibrains.graph.workflow import parse_workflow
 from minibrains.run.run import Run
 from minibrains.run.spec import RunSpec
 from minibrains.tape import snapshot
-from minibrains.tape.recording import TapePlayer, checkpoint_report, modules
+from minibrains.tape.recording import TapePlayer, check_report, modules
 from minibrains.tape.tape import Event
 
 
@@ -33,7 +33,7 @@ class Replayed:
     """Number of ticks that were replayed."""
     episodes: int = 0
     checks: int = 0
-    """Number of checkpoints that were compared."""
+    """Number of checks that were compared."""
     difference: dict[str, Any] | None = None
     """The first difference: the ticks between which it arose, what was expected, and what was
     found."""
@@ -241,11 +241,11 @@ def _needs_brain(plan: Plan, tape: Tape, node: str) -> bool:
 
 
 def compare(engine: Engine, event: Event, compared_at: int) -> dict[str, Any] | None:
-    """Return the difference between the replay and a checkpoint; None if they are equal."""
+    """Return the difference between the replay and a check; None if they are equal."""
     reported = event.value
     if event.kind == "episode":
         reported = event.value["report"]
-    found = checkpoint_report(engine)
+    found = check_report(engine)
     if found == reported:
         return None
     difference: dict[str, Any] = {

@@ -85,7 +85,7 @@ class RecentTape:
         """Return a tape of the last ticks.
 
         Args:
-            present: A checkpoint of the present tick, with which it ends.
+            present: A check of the present tick, with which it ends.
 
         Raises:
             RunError: There is no snapshot yet.

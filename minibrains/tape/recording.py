@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 FILE: Final = "run.tape"
 """The name of the first tape in the run folder; the next one is `run-2.tape`, and so on."""
 _CHECK_EVERY, _SNAPSHOT_EVERY = 1.0, 10.0
-"""The least number of seconds between two checkpoints, and between two snapshots."""
+"""The least number of seconds between two checks, and between two snapshots."""
 _RECENT_TICKS, _RECENT_SECONDS = 300, 1.0
 """The least number of ticks, and of seconds, between two snapshots of the last ticks."""
 _RECENT_SHARE = 0.005
@@ -41,7 +41,7 @@ _COMPARED: Final = ("score", "won", "start", "actions_sha256", "trajectory_sha25
 
 class Recorder(Hook):
     """Records everything that reaches a run from outside,
-    and at intervals checkpoints and snapshots.
+    and at intervals checks and snapshots.
 
     As a hook it follows the run; as the engine's tape it receives the values from outside. They are
     written to a file, and the last ones may be kept in memory.
@@ -136,10 +136,10 @@ class Recorder(Hook):
 
     def after_episode(self, run: Run, episode: EpisodeResult) -> None:
         about = {"index": episode.index, "seed": run.settings.seed, "ended": episode.ended}
-        self.add("", "episode", {**about, "report": checkpoint_report(self._engine)})
+        self.add("", "episode", {**about, "report": check_report(self._engine)})
 
     def between_ticks(self, run: Run) -> None:
-        """Record a checkpoint and a snapshot, if the last ones are old enough."""
+        """Record a check and a snapshot, if the last ones are old enough."""
         if self._failure is not None:
             raise self._failure
         if self._engine.tick:  # before the first tick there is nothing to compare
@@ -179,7 +179,7 @@ class Recorder(Hook):
         writer = self._writer
         if writer is None:
             raise RunError("this run is not being recorded")
-        self.add("", "check", checkpoint_report(self._engine))
+        self.add("", "check", check_report(self._engine))
         with self._lock:
             self._writer, self._to_file = None, False
         writer.close()
@@ -193,15 +193,13 @@ class Recorder(Hook):
             why = self.snapshot_error or "this run does not keep them"
             raise RunError(f"the last ticks are not kept: {why}")
         engine = self._engine
-        return self._recent.records(
-            Event(engine.total_ticks, "", "check", checkpoint_report(engine))
-        )
+        return self._recent.records(Event(engine.total_ticks, "", "check", check_report(engine)))
 
     def _look(self) -> None:
         now = perf_counter()
         if self._to_file and now - self._checked >= _CHECK_EVERY:
             self._checked = now
-            self.add("", "check", checkpoint_report(self._engine))
+            self.add("", "check", check_report(self._engine))
         if self.snapshot_error is None:
             self._take_snapshot(now)
 
@@ -379,8 +377,8 @@ def name_packs(files: Iterable[Path]) -> list[dict[str, str]]:
     return [{"file": str(file.absolute()), "sha256": hash_file(file)} for file in files]
 
 
-def checkpoint_report(engine: Engine) -> dict[str, Any]:
-    """Return the contents of a checkpoint: the compared entries of the episode's report so far."""
+def check_report(engine: Engine) -> dict[str, Any]:
+    """Return the contents of a check: the compared entries of the episode's report so far."""
     report = engine.report()
     return {"tick": engine.tick, **{name: report[name] for name in _COMPARED if name in report}}
 

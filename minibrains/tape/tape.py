@@ -14,7 +14,7 @@ _KINDS = frozenset(get_args(Kind))
 
 
 class Event(NamedTuple):
-    """A value that reached a run from outside, or a checkpoint or snapshot for its replay."""
+    """A value that reached a run from outside, or a check or snapshot for its replay."""
 
     tick: int
     """The tick of the whole run, from 0."""

@@ -159,7 +159,7 @@ class FrameNetwork(TorchNode, abstract=True):
         if eyes["center"]:
             column, strip = eyes["center"]
             center = {"column": column, "strip": strip}
-        mask = {"turn": eyes["turn"], "brain": eyes["fighter_colors_sha256"]}
+        mask = {"mirror": eyes["turn"], "brain": eyes["fighter_colors_sha256"]}
         if not mask["brain"]:
             del mask["brain"]
         return {

@@ -42,6 +42,7 @@ _FORMER: Final[Mapping[str, str]] = {
     "second_weight": "second",
     "class_weight": "importance",
     "focal_gamma": "focus",
+    "mirror": "turn",
 }
 """What settings were called in earlier versions of the trainers, in workflows and checkpoints."""
 

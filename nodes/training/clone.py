@@ -71,7 +71,7 @@ class Cloning(Imitation, abstract=True):
 
     brain: FighterColors
 
-    turn: bool = widget(default=True, rebuild=True, doc="as in FighterMask")
+    mirror: bool = widget(default=True, rebuild=True, doc="as in FighterMask")
     pictures: int = widget(
         default=3,
         min=1,
@@ -203,7 +203,7 @@ class Cloning(Imitation, abstract=True):
         self._folder = home() / "training" / self.name
         self._data = DataSet.named(self.data)
         self._preprocessing = Preprocessing(
-            self.brain, self.turn, self.pictures, self.center, self.box, self.size
+            self.brain, self.mirror, self.pictures, self.center, self.box, self.size
         )
         if not self.start:
             # an impossible size is better found now than when all pictures have been preprocessed
@@ -496,7 +496,7 @@ class Cloning(Imitation, abstract=True):
             license=self.license,
             eyes={
                 "fighter_colors_sha256": parents[0] if self.brain.ref is not None else "",
-                "turn": self.turn,
+                "turn": self.mirror,
                 "pictures": self.pictures,
                 "center": self.center,
                 "box": self.box,
@@ -542,10 +542,11 @@ class Cloning(Imitation, abstract=True):
 
 class ClonePolicy(
     Cloning,
-    version=3,
+    version=4,
     renamed_widgets={
         1: {**renamed("learning_rate", "batch_size", "weight_decay"), **CLONING, **_POLICY},
         2: {**CLONING, **_POLICY},
+        3: renamed("mirror"),
     },
 ):
     """Train a network for PolicyHead to act as a teacher would, on the user's data set `data`.

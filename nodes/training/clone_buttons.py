@@ -20,13 +20,14 @@ from nodes.training.trainer import Trainer
 
 class CloneButtons(
     Cloning,
-    version=3,
+    version=4,
     renamed_widgets={
         1: {
             **renamed("learning_rate", "batch_size", "weight_decay", "focal_gamma"),
             **CLONING,
         },
         2: {**renamed("focal_gamma"), **CLONING},
+        3: renamed("mirror"),
     },
 ):
     """Train a network for ButtonHead to hold the buttons that a teacher holds, on a data set.

@@ -34,7 +34,7 @@ class Preprocessing(NamedTuple):
 
     colors: FighterColors
     """The brain of FighterMask."""
-    turn: bool
+    mirror: bool
     """Its setting of that name."""
     pictures: int
     """Number of pictures that are one below the other in a stored one, oldest first."""
@@ -153,7 +153,7 @@ def preprocess_samples(
         DataError: A picture is damaged or of another size, or a variable is missing; names file
             and row.
     """
-    mask = FighterMask(brain=preprocessing.colors, turn=preprocessing.turn)
+    mask = FighterMask(brain=preprocessing.colors, mirror=preprocessing.mirror)
     after = _nodes_after_the_mask(preprocessing)
     mask.open(None)  # type: ignore[arg-type]  # it asks nothing of its host
     for node in (mask, *after):

@@ -132,7 +132,7 @@ class FighterView(NamedTuple):
     facing: Flag
 
 
-class FighterMask(Node, category="vision"):
+class FighterMask(Node, category="vision", version=2, renamed_widgets={1: {"turn": "mirror"}}):
     """Show where the own fighter and the other one are, by exact colours, on any stage.
 
     frame:    uint8 [h, w, 3], the screen
@@ -160,7 +160,7 @@ class FighterMask(Node, category="vision"):
     """
 
     brain: FighterColors
-    turn: bool = widget(
+    mirror: bool = widget(
         default=False,
         doc="mirror masks and picture while the other is to the left, "
         "so that the own fighter is always on the left",
@@ -196,7 +196,7 @@ class FighterMask(Node, category="vision"):
         if self.brain.characters:
             _assign_shared_pixels(masks)
         self._update_facing(masks)
-        if self.turn and not self.facing:
+        if self.mirror and not self.facing:
             return FighterView(masks[:, ::-1], frame[:, ::-1], self.facing)
         return FighterView(masks, frame, self.facing)
 

@@ -232,7 +232,7 @@ def test_training_and_play_see_the_same(tmp_path: Path) -> None:
     rows = np.arange(len(learned.pictures))
     shown = examples.frames(rows).astype(np.float32) / np.float32(255)
 
-    mask = FighterMask(brain=COLORS, turn=True)
+    mask = FighterMask(brain=COLORS, mirror=True)
     center = CenterMasks(column=12, strip=16)
     crop = Crop(left=0, top=4, width=80, height=24)
     resize = Resize(width=40, height=12)
@@ -472,7 +472,7 @@ def _workflow(tmp_path: Path, name: str) -> Path:
         "run": {"ticks": 10_000},
         "nodes": {
             "clone": {
-                "type": "ClonePolicy@3",
+                "type": "ClonePolicy@4",
                 "set": {**SMALL, "name": name, "epochs": 30, "steps": 1},
                 "brain": "colors.safetensors",
             },
@@ -650,7 +650,7 @@ def _write_play(folder: Path, **widgets: Mapping[str, Any]) -> Path:
     """
     sets: dict[str, dict[str, Any]] = {
         "console": {"game": "Duel-Genesis"},
-        "masks": {"turn": True},
+        "masks": {"mirror": True},
         "center": {"column": 12, "strip": 16},
         "box": {"left": 0, "top": 4, "width": 80, "height": 24},
         "small": {"width": 40, "height": 12},
@@ -661,7 +661,7 @@ def _write_play(folder: Path, **widgets: Mapping[str, Any]) -> Path:
             "in": {"pad1": "sink.pad"},
         },
         "masks": {
-            "type": "FighterMask@1",
+            "type": "FighterMask@2",
             "in": {"frame": "console.frame"},
             "brain": "fighter_colors/duel.safetensors",
         },
@@ -739,11 +739,11 @@ def test_play_refuses_to_show_something_else_than_the_training_did(
     _train(clone(epochs=1), tmp_path)
     TABLE.save(tmp_path / "table.safetensors", title="Three actions", made_by="a test")
 
-    path = _write_play(tmp_path, masks={"turn": False}, box={"top": 8})
+    path = _write_play(tmp_path, masks={"mirror": False}, box={"top": 8})
     done = minibrains("run", path)
     assert done.returncode == 2
     assert (
-        "head was trained to see something else: FighterMask.turn is False, and was True; "
+        "head was trained to see something else: FighterMask.mirror is False, and was True; "
         "Crop.top is 8, and was 4" in done.stderr
     )
     assert "Traceback" not in done.stderr

@@ -200,8 +200,8 @@ def test_a_policy_can_be_shown_masks_of_several_moments(tmp_path: Path) -> None:
     nodes = {
         "console": {"type": "RetroEmulator@3", "set": states},
         "eyes": {
-            "type": "FighterMask@1",
-            "set": {"turn": True},
+            "type": "FighterMask@2",
+            "set": {"mirror": True},
             "in": {"frame": "console.frame"},
             "brain": "fighter_colors/duel.safetensors",
         },
@@ -296,7 +296,7 @@ def test_another_match_begins_with_the_left_one_again() -> None:
 def test_turned_pictures_have_the_own_fighter_on_the_left() -> None:
     pictures = [_picture(red=20, green=60), _picture(green=10, red=60)]
     plain = _views(*pictures)
-    turned = _views(*pictures, turn=True)
+    turned = _views(*pictures, mirror=True)
     assert np.array_equal(turned[0].masks, plain[0].masks)
     assert np.array_equal(turned[0].picture, pictures[0])
     assert np.array_equal(turned[1].masks, plain[1].masks[:, ::-1])

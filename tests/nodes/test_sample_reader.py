@@ -153,8 +153,8 @@ def test_a_network_agrees_as_often_as_the_trainer_says(
         tmp_path / "agreement.json",
         ask={"type": "All@1", "in": {"flags": ["reader.now", "reader.actionable"]}},
         fighters={
-            "type": "FighterMask@1",
-            "set": {"turn": True},
+            "type": "FighterMask@2",
+            "set": {"mirror": True},
             "in": {"frame": "reader.picture"},
             "brain": "colors.safetensors",
         },

@@ -46,7 +46,7 @@ SMALL: dict[str, Any] = {
 }
 PREPROCESSING = Preprocessing(
     colors=COLORS,
-    turn=True,
+    mirror=True,
     pictures=3,
     center=SMALL["center"],
     box=SMALL["box"],

@@ -349,7 +349,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     ),
     "Every": (lambda: flow.Every(ticks=3, offset=1), [{}] * 8),
     "FighterMask": (
-        lambda: fighters_seen.FighterMask(brain=FIGHTER_COLORS, turn=True),
+        lambda: fighters_seen.FighterMask(brain=FIGHTER_COLORS, mirror=True),
         _ticks(frame=FIGHTERS, restart=[None, None, True, None, None]),
     ),
     "FighterTiles": (

@@ -118,7 +118,7 @@ def _settings() -> dict[str, Any]:
 
 def _preprocess(data: DataSet, node: ClonePolicy) -> Examples:
     preprocessing = Preprocessing(
-        node.brain, node.turn, node.pictures, node.center, node.box, node.size
+        node.brain, node.mirror, node.pictures, node.center, node.box, node.size
     )
     seen = [
         preprocess(Job(data.folder, info, PreprocessingParts.of(preprocessing), ()))

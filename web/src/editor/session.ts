@@ -7,7 +7,7 @@ import { Connection } from "../live/connection";
 import { FullPicture } from "../live/full_picture";
 import { LiveView } from "../live/live_view";
 import { PlayerInput } from "../live/player_input";
-import { applyEvent, isActive, isLive, newRun, type Run } from "../live/run";
+import { applyEvent, isActive, isUnfinished, newRun, type Run } from "../live/run";
 import { countFrames, Screens } from "../live/screens";
 import { Seeking } from "../live/seeking";
 import { wireValues } from "../live/wire_values";
@@ -340,7 +340,7 @@ export class Session {
   /** A run that is rewound holds a worker, which is given back when it is no longer shown. */
   #leaveRewound(): void {
     this.closeBeside();
-    if (isLive(this.run) && this.run.replayOf !== null)
+    if (isUnfinished(this.run) && this.run.replayOf !== null)
       void api.control(this.run.id, "stop").catch(() => undefined);
   }
 
@@ -427,7 +427,7 @@ export class Session {
   /** Start a run that is recorded; of a run that goes on, begin or end a tape. */
   async toggleRecording(): Promise<void> {
     const { run } = this;
-    if (!isLive(run)) {
+    if (!isUnfinished(run)) {
       await this.start(true);
       return;
     }
@@ -444,7 +444,7 @@ export class Session {
 
   /** A run that is filmed needs a console. */
   get canToggleRecording(): boolean {
-    if (isLive(this.run)) return isActive(this.run) && this.run.replayOf === null;
+    if (isUnfinished(this.run)) return isActive(this.run) && this.run.replayOf === null;
     return this.editor.hasConsole;
   }
 
@@ -536,8 +536,8 @@ export class Session {
   /** Begin or end to send keys and gamepad buttons to the run. Only one page at a time does so. */
   play(isOn: boolean): void {
     const { run, pads } = this;
-    const canPlay = isLive(run) && run.replayOf === null && pads.length > 0;
-    if (isOn && isLive(run) && run.replayOf !== null) showMessage(this.#whyNotPlay);
+    const canPlay = isUnfinished(run) && run.replayOf === null && pads.length > 0;
+    if (isOn && isUnfinished(run) && run.replayOf !== null) showMessage(this.#whyNotPlay);
     if (isOn === this.isPlaying || (isOn && !canPlay)) return;
     if (isOn) {
       this.#taken = { run: run!.id, nodes: pads };
@@ -566,7 +566,7 @@ export class Session {
 
   /** Place the pictures, and tell the server which nodes are visible. */
   updateWatch(): void {
-    const live = isLive(this.run);
+    const live = isUnfinished(this.run);
     const showsWires = this.view.shows("wires");
     const valued = this.updatePreviews(this.run);
     const previews = this.#screens.update(live, showsWires).filter((id) => !valued.includes(id));
@@ -687,14 +687,16 @@ export class Session {
   }
 
   #render(): void {
-    if (!isLive(this.run)) this.play(false);
+    if (!isUnfinished(this.run)) this.play(false);
     const onWires =
-      isLive(this.run) && this.view.shows("wires") ? wireValues(this.run, this.connected) : null;
+      isUnfinished(this.run) && this.view.shows("wires")
+        ? wireValues(this.run, this.connected)
+        : null;
     this.editor.board.annotate({
       run: this.#nodeStatuses(),
-      values: isLive(this.run) ? this.#withBoxes(this.run.values) : new Map(),
+      values: isUnfinished(this.run) ? this.#withBoxes(this.run.values) : new Map(),
       wireValues: onWires && this.#withBoxes(onWires),
-      budget: isLive(this.run) && this.showsBudgets ? this.run.budget : null,
+      budget: isUnfinished(this.run) && this.showsBudgets ? this.run.budget : null,
     });
     this.updateWatch();
     this.#emit("run");
@@ -706,7 +708,7 @@ export class Session {
     if (run === null) return new Map();
     const statuses = new Map(run.nodes);
     for (const [id, status] of run.nodes) {
-      if (!isLive(run) && !status.error) statuses.set(id, { ...status, state: null });
+      if (!isUnfinished(run) && !status.error) statuses.set(id, { ...status, state: null });
       const shown = status.error ? this.editor.shownFor(id) : null;
       if (shown === null || shown === id) continue;
       const error = `${id.slice(shown.length + 1)}: ${status.error}`;

@@ -5,7 +5,7 @@ import { api, type Difference, type Timeline } from "../api";
 import { isObject, type JsonObject } from "../model/json";
 import { showMessage } from "../ui/overlay";
 import { Connection } from "./connection";
-import { applyEvent, isActive, isLive, newRun, type Run } from "./run";
+import { applyEvent, isActive, isUnfinished, newRun, type Run } from "./run";
 import { countFrames } from "./screens";
 import { Seeking } from "./seeking";
 
@@ -74,7 +74,7 @@ export class Beside {
   close(): void {
     this.#isClosed = true;
     this.#connection.close();
-    if (isLive(this.run) && this.run.replayOf !== null)
+    if (isUnfinished(this.run) && this.run.replayOf !== null)
       void api.control(this.run.id, "stop").catch(() => undefined);
   }
 
@@ -113,7 +113,7 @@ export class Beside {
     this.run = applyEvent(before, type, data);
     if (this.run === before || this.#isClosed) return;
     const isTape = this.run.replayOf !== null;
-    if (!isTape && !isLive(this.run)) void this.#once("tape", () => this.#openTape());
+    if (!isTape && !isUnfinished(this.run)) void this.#once("tape", () => this.#openTape());
     if (isTape && isActive(this.run)) void this.#once("timeline", () => this.#readTimeline());
     this.events.changed();
   }

@@ -62,14 +62,15 @@ export interface Run {
   readonly messages: readonly string[];
 }
 
-export const LIVE: ReadonlySet<RunState> = new Set([
+export const UNFINISHED: ReadonlySet<RunState> = new Set([
   "queued",
   "starting",
   "running",
   "paused",
   "stopping",
 ]);
-export const isLive = (run: Run | null): run is Run => run !== null && LIVE.has(run.state);
+export const isUnfinished = (run: Run | null): run is Run =>
+  run !== null && UNFINISHED.has(run.state);
 
 /** Return true if the run ticks, or is paused between two ticks or within one. */
 export const isActive = (run: Run | null): run is Run =>
@@ -201,7 +202,7 @@ function readStep(data: Json): StepDone | null {
 const isText = (value: Json): value is string => typeof value === "string";
 
 const isRunState = (text: string): text is RunState =>
-  LIVE.has(text as RunState) || ["done", "failed", "stopped"].includes(text);
+  UNFINISHED.has(text as RunState) || ["done", "failed", "stopped"].includes(text);
 
 function applyNodeUpdates(
   before: ReadonlyMap<string, NodeStatus>,

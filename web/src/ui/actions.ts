@@ -6,7 +6,7 @@ import type { Files } from "../editor/files";
 import type { Parts } from "../editor/parts";
 import type { Pictures } from "../editor/pictures";
 import type { Session } from "../editor/session";
-import { isActive, isLive } from "../live/run";
+import { isActive, isUnfinished } from "../live/run";
 import type { Point } from "../model/workflow";
 import { askForBox } from "./box_dialog";
 import { colourMenu } from "./colour_menu";
@@ -43,7 +43,7 @@ export function makeCommands(
   const { document: doc, board } = editor;
   const nothingSelected = () => editor.selection.length === 0;
   const fewerThan = (n: number) => () => editor.selection.length < n;
-  const isRunning = () => isLive(session.run);
+  const isRunning = () => isUnfinished(session.run);
   watchClipboard(editor);
   const moves = [
     ["ArrowLeft", -STEP, 0],

@@ -5,7 +5,7 @@ import { readTheme } from "../canvas/theme";
 import type { Editor } from "../editor/editor";
 import type { Session } from "../editor/session";
 import { type Budget, durationText, meanOf, missedText, WHOLE_TICK } from "../live/budget";
-import { isLive } from "../live/run";
+import { isUnfinished } from "../live/run";
 import { h } from "./dom";
 
 const WIDTH = 120;
@@ -24,7 +24,7 @@ export function budgetBar(element: HTMLElement, editor: Editor, session: Session
   let shown: Budget | null = null;
   const show = () => {
     const { run } = session;
-    const isShown = isLive(run) && session.showsBudgets && run.budget.nodes.size > 0;
+    const isShown = isUnfinished(run) && session.showsBudgets && run.budget.nodes.size > 0;
     button.hidden = !isShown;
     if (!isShown || run.budget === shown) return;
     shown = run.budget;

@@ -6,7 +6,7 @@ import type { Editor } from "../editor/editor";
 import type { Session } from "../editor/session";
 import { durationText, meanOf, type NodeTicks } from "../live/budget";
 import { progressText } from "../live/progress";
-import { isActive, isLive } from "../live/run";
+import { isActive, isUnfinished } from "../live/run";
 import { savingsText } from "../live/savings";
 import { BOX, inputOf, labelOf, type NodeType } from "../model/catalog";
 import { isObject, type Json, own, withKey } from "../model/json";
@@ -208,7 +208,7 @@ export class Inspector {
     const id = this.editor.selection[0];
     if (!container || this.editor.selection.length !== 1 || !id) return;
     const { run, view } = this.session;
-    const times = isLive(run) && view.shows("budgets") ? run.budget.nodes.get(id) : undefined;
+    const times = isUnfinished(run) && view.shows("budgets") ? run.budget.nodes.get(id) : undefined;
     const missed = run?.budget.missed?.nodes.get(id) ?? 0;
     const text = times ? ticksText(times, missed) : "";
     if (container.textContent !== text) container.textContent = text;

@@ -4,7 +4,7 @@
 import { api, type Timeline } from "../api";
 import type { Editor } from "../editor/editor";
 import type { Session } from "../editor/session";
-import { isActive, isLive, type Run } from "../live/run";
+import { isActive, isUnfinished, type Run } from "../live/run";
 import {
   KINDS,
   type Kind,
@@ -100,7 +100,7 @@ export class TimelineBar {
   #update(): void {
     const { run, isInThePast } = this.session;
     const isWaiting = run?.state === "paused" && run.replayOf === null;
-    const isShown = isWaiting || (isLive(run) && run.replayOf !== null);
+    const isShown = isWaiting || (isUnfinished(run) && run.replayOf !== null);
     this.element.hidden = !isShown;
     this.#live.hidden = !isInThePast;
     if (!isShown) {

@@ -4,7 +4,7 @@ import { keyText } from "../editor/commands";
 import type { Editor } from "../editor/editor";
 import type { Files } from "../editor/files";
 import type { Session } from "../editor/session";
-import { isActive, isLive, type Run, stepText } from "../live/run";
+import { isActive, isUnfinished, type Run, stepText } from "../live/run";
 import type { Clock } from "../model/workflow";
 import { button, h, icon, iconButton } from "./dom";
 
@@ -165,7 +165,7 @@ export function toolbar(
   const showRun = () => {
     const { run } = session;
     const hasTape = run?.recorded ?? false;
-    const live = isLive(run);
+    const live = isUnfinished(run);
     start.hidden = live;
     pause.hidden = !isActive(run);
     stop.hidden = !live;
@@ -234,7 +234,7 @@ function statusWords(run: Run | null, connected: boolean): HTMLElement[] {
   const fact = (value: string, unit: string) =>
     parts.push(h("span", { class: "fact" }, h("b", {}, value), unit));
   if (run.tick !== null) fact(run.tick.toLocaleString("en"), run.tick === 1 ? "tick" : "ticks");
-  if (run.rate !== null && isLive(run)) fact(String(Math.round(run.rate)), "/s");
+  if (run.rate !== null && isUnfinished(run)) fact(String(Math.round(run.rate)), "/s");
   if (run.score !== null) fact(String(Math.round(run.score * 100) / 100), "score");
   if (run.episodes !== null && run.episodes > 1 && run.episode !== null)
     fact(`${run.episode + 1}/${run.episodes}`, "games");
@@ -262,7 +262,8 @@ function logo(): SVGSVGElement {
 }
 
 function recordTitle(run: Run | null): string {
-  if (!isLive(run)) return "Run, and keep a tape and a clip of it (Shift R); it needs a console";
+  if (!isUnfinished(run))
+    return "Run, and keep a tape and a clip of it (Shift R); it needs a console";
   if (run.recording) return "Being recorded; end the tape, while the game goes on (Shift R)";
   return "Start recording from a few seconds ago (Shift R)";
 }

@@ -2,7 +2,7 @@
 
 import type { Editor } from "../editor/editor";
 import type { Session } from "../editor/session";
-import { isLive, type Run, stepText } from "../live/run";
+import { isUnfinished, type Run, stepText } from "../live/run";
 import { hasFrame, inputOf, labelOf, type NodeType, type SocketKind } from "../model/catalog";
 import type { Json } from "../model/json";
 import { links, nameOf, sources } from "../model/workflow";
@@ -220,6 +220,6 @@ function stateText(run: Run | null): string {
   if (run === null) return "Run the workflow to see the values.";
   const tick = run.tick === null ? "" : `, tick ${run.tick.toLocaleString("en")}`;
   if (run.at) return `Within tick ${run.ticks.toLocaleString("en")}: ${stepText(run.at)}`;
-  if (!isLive(run)) return `The run is over${tick}; these were the last values.`;
+  if (!isUnfinished(run)) return `The run is over${tick}; these were the last values.`;
   return `${run.state}${tick}`;
 }
