@@ -57,6 +57,10 @@ RETIRED = {
     "marks_of_readers": "flags_to_set",
     "registers_first": "sort_registers_first",
     "through_tape": "taped_emit",
+    "_ancestors_of_flags": "_ancestors_of_conditions",
+    "_is_flag_before": "_is_known_before",
+    "_flag_sources": "_condition_sources",
+    "checkpoint_report": "check_report",
     "Fate": "NodeChange",
     "always_polled": "always_called",
     "called_every_tick": "always_called",
@@ -196,6 +200,7 @@ Words of everyday English that may be right elsewhere are left out, such as `nea
 """
 
 RETIRED_TYPESCRIPT = {
+    "isLive": "isUnfinished",
     "isTicking": "isActive",
     # links
     "whyNot": "linkError",
