@@ -25,8 +25,9 @@ Result = TypeVar("Result")
 class Episode:
     """One game within a run, as one node sees it.
 
-    All randomness in a node comes from here. It depends on run seed, node id and episode index
-    alone, so adding a node, or spreading episodes over processes, changes no other game.
+    All randomness in a node comes from here. It depends on run seed, node id (but for the starts of
+    a console) and episode index alone, so adding a node, or spreading episodes over processes,
+    changes no other game.
     """
 
     index: int

@@ -86,7 +86,8 @@ class NodeCall:
 class BackgroundNode:
     """A background node and its thread.
 
-    Once the node is open and warm, only this thread calls it, so calls never overlap.
+    Once the node is open, only this thread calls it, so calls never overlap: all but `warm_up`,
+    which a node on a thread must allow while it computes.
     """
 
     def __init__(self, node: Any, name: str) -> None:

@@ -42,7 +42,7 @@ class OutputPlan:
     absent: bool
     slots: dict[SlotKind, int] = field(default_factory=dict)
     steps_to_flag: list[int] = field(default_factory=list)
-    """The indices of the steps that a delivery makes due."""
+    """The indices of the steps that a delivery makes due, or pending if they have a clock."""
 
 
 @dataclass(frozen=True, slots=True)

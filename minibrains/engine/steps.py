@@ -19,7 +19,7 @@ StepFunction = Callable[[], None]
 
 
 class _Unset:
-    """The type of UNSET, which a slot holds before the first delivery."""
+    """The type of UNSET, which a slot with the last value holds before the first delivery."""
 
     def __repr__(self) -> str:
         return "UNSET"

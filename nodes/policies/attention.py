@@ -84,9 +84,10 @@ class CrossAttention(TorchNode, category="policies"):
     summary:   float32 [width], not negative: the answers of all groups, fused
     rows:      float32 [steps, groups * width]: the rows as the attentions saw them
 
-    The columns are groups; each is brought to the same width, with a learned number for each step,
-    so that the order of the steps is known. An attention for each group has the one query, and the
-    fusion of their answers is the summary, which a TemporalAttention asks again.
+    The columns are groups; each is brought to the same width, and a learned vector for each step is
+    added, so that the order of the steps is known. Each group has an attention of its own, all with
+    the same query; what they find is fused into the summary, which is the query of a
+    TemporalAttention.
 
     Source: A. Vaswani et al., Attention is all you need, NIPS 2017, arXiv:1706.03762.
     """
@@ -119,26 +120,25 @@ class CrossAttention(TorchNode, category="policies"):
 
         module = self.module
         columns: Any = sequence
-        shown: list[torch.Tensor] = []
+        groups: list[torch.Tensor] = []
         for index, group in enumerate(columns.split(self.brain.groups, 2)):
-            shown.append(module[f"norm{index}"](module[f"group{index}"](group)))
-        count, batch, (steps, width) = len(shown), len(columns), module.positions.shape
-        rows = torch.stack(shown) + module.positions  # [groups, batch, steps, width]
+            groups.append(module[f"norm{index}"](module[f"group{index}"](group)))
+        count, batch, (steps, width) = len(groups), len(columns), module.positions.shape
+        tokens = torch.stack(groups) + module.positions  # [groups, batch, steps, width]
 
         # the projections: `ask` of the query, `rows` of keys and values, `answer` of the output
         query = module.query.expand(count, 1, width)
-        queries = _each(module["ask"], query).expand(count, batch, width)
-        keys_values = _each(
-            module["rows"], rows.flatten(1, 2)
-        )  # [groups, batch * steps, 2 * width]
-        keys_values = keys_values.view(count * batch, steps, -1)
-        attended = _attend(queries.flatten(0, 1), keys_values, self.brain.heads)
-        answers = _each(module["answer"], attended.view(count, batch, width))
+        queries = _grouped_linear(module["ask"], query)  # [groups, 1, width]
+        queries = queries.expand(count, batch, width).flatten(0, 1)
+        keys_values = _grouped_linear(module["rows"], tokens.flatten(1, 2))
+        keys_values = keys_values.view(count * batch, steps, 2 * width)
+        attended = _attend(queries, keys_values, self.brain.heads)  # [groups * batch, width]
+        outputs = _grouped_linear(module["answer"], attended.view(count, batch, width))
 
-        together: Any = answers.transpose(0, 1).flatten(1)
-        summary: Any = module["fusion"](together).relu()
-        all_rows: Any = rows.permute(1, 2, 0, 3).flatten(2)
-        return Attended(summary, all_rows)
+        fused: Any = outputs.transpose(0, 1).flatten(1)  # [batch, groups * width]
+        summary: Any = module["fusion"](fused).relu()
+        rows: Any = tokens.permute(1, 2, 0, 3).flatten(2)  # [batch, steps, groups * width]
+        return Attended(summary, rows)
 
 
 class TemporalAttentionBrain(Brain):
@@ -194,12 +194,12 @@ class TemporalAttention(TorchNode, category="policies"):
     def forward(self, query: AttentionQuery, sequence: ShownRows) -> AttentionQuery:
         asked: Any = query
         module = self.module
-        found = _attend(module["ask"](asked), module["rows"](sequence), self.brain.heads)
-        features: torch.Tensor = module["norm"](asked + module["answer"](found))
+        attended = _attend(module["ask"](asked), module["rows"](sequence), self.brain.heads)
+        features: torch.Tensor = module["norm"](asked + module["answer"](attended))
         return features  # type: ignore[return-value]
 
 
-def _each(layer: nn.ParameterDict, values: torch.Tensor) -> torch.Tensor:
+def _grouped_linear(layer: nn.ParameterDict, values: torch.Tensor) -> torch.Tensor:
     """Return what a linear layer for each group gives: float32 [groups, n, outputs].
 
     Args:
@@ -223,10 +223,9 @@ def _attend(queries: torch.Tensor, keys_values: torch.Tensor, heads: int) -> tor
     from torch.nn.functional import scaled_dot_product_attention
 
     count, rows, _ = keys_values.shape
-    asked = queries.view(count, heads, 1, -1)
+    queries = queries.view(count, heads, 1, -1)
     keys, values = keys_values.view(count, rows, 2, heads, -1).permute(2, 0, 3, 1, 4)
-    found = scaled_dot_product_attention(asked, keys, values)
-    return found.flatten(1)
+    return scaled_dot_product_attention(queries, keys, values).flatten(1)
 
 
 def _check_heads(width: int, heads: int) -> None:

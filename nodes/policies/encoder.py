@@ -74,8 +74,9 @@ class FrameEncoder(TorchNode, category="policies"):
         layers, (channels, height, width) = build_convolutions(config)
         layers["features"] = nn.Linear(channels * height * width, config["features"])
         module = nn.ModuleDict(layers)
-        # the colours of a pixel side by side: convolutions take less time, but to bring the whole
-        # picture into that order costs more than it saves if each pixel is read only once
+        # convolutions take less time with the channels of a pixel side by side (channels_last), but
+        # to bring the whole picture into that order costs more than it saves if the first layer
+        # reads each pixel only once
         _, kernel, stride = config["convolutions"][0]
         first = 1 if stride >= kernel else 0
         for index in range(first, len(config["convolutions"])):

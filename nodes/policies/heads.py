@@ -96,7 +96,7 @@ class Head(TorchNode, abstract=True):
         raise NotImplementedError
 
     def logits(self, vector: torch.Tensor) -> torch.Tensor:
-        """Return what the output layer gives for features: [B, outputs]."""
+        """Return the result of the last layer for features: [B, outputs]."""
         brain: Any = self.brain
         hidden = vector
         for number in range(1, len(brain.hidden) + 1):

@@ -1,7 +1,7 @@
 """Rewards for a one-on-one fight, from the variables of the Street Fighter II map.
 
-All of them compare one tick with the one before, so they have to run on every tick. None rewards
-the first tick of an episode, which no action has led to.
+They have to run on every tick: most compare it with the one before, the others reward how things
+stand. None rewards the first tick of an episode, which no action has led to.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ export class OpenDocument {
     return this.#sha256;
   }
 
-  /** The run that was started from this workflow, so that a reloaded page can show it again. */
+  /** The run that is shown beside this workflow, so that a reloaded page can show it again. */
   get run(): string | null {
     return this.#run;
   }

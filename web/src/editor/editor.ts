@@ -373,6 +373,7 @@ export class Editor {
     const { workflow } = this.document;
     const number = ++this.#checkCount;
     let faults: readonly Fault[] = [];
+    let checked = workflow;
     try {
       if (Object.keys(workflow.nodes).length) {
         const {
@@ -382,9 +383,12 @@ export class Editor {
         } = await api.check(workflow, this.document.file);
         faults = found;
         if (number === this.#checkCount) this.#setLinking(linking);
-        if (migrated && this.document.workflow === workflow) this.document.migrate(migrated);
+        if (migrated && this.document.workflow === workflow) {
+          this.document.migrate(migrated);
+          checked = this.document.workflow;
+        }
       }
-      if (number === this.#checkCount) this.#checked = this.document.workflow;
+      if (number === this.#checkCount) this.#checked = checked;
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
       faults = error.status ? [{ message: error.message }] : this.faults;

@@ -75,7 +75,7 @@ export class Session {
   readonly #screens: Screens;
   readonly #input: PlayerInput;
   readonly #otherStates = new Map<string, string>();
-  /** What was sent to the run last; null if it was not started from this workflow. */
+  /** What was sent to the run last, or what it plays if that is this graph; else null. */
   #sent: Sent | null = null;
   /** What the run that is rewound has played. */
   #recordedGraph: Workflow | null = null;
@@ -121,7 +121,7 @@ export class Session {
     document.addEventListener("visibilitychange", () => this.updateWatch());
     editor.on("selection", () => this.updateWatch());
     editor.on("path", () => this.#render());
-    // the server has checked the workflow, or nothing is to be checked
+    // usually because the server has checked the workflow
     editor.on("faults", () => void this.#editLive());
     editor.on("document", () => this.run && editor.document.run !== this.run.id && this.clearRun());
   }
@@ -756,12 +756,12 @@ export class Session {
     }
   }
 
-  /** Whether the workflow has no faults, and is not as it was sent to the run that was started from it. A recorded run
-   * stays as it was, except for its breakpoints: a fork of it plays what was changed. */
+  /** Whether the workflow was checked and has no faults, and is not as it was sent to the run that was started from it.
+   * A recorded run stays as it was, except for its breakpoints: a fork of it plays what was changed. */
   #isChanged(): boolean {
-    const { faults } = this.editor;
+    const { faults, isChecked } = this.editor;
     const { workflow } = this.editor.document;
-    if (!isActive(this.run) || !this.#sent || faults.length) return false;
+    if (!isActive(this.run) || !this.#sent || !isChecked || faults.length) return false;
     return !this.#isSame(workflow) || !same(workflow.breakpoints ?? {}, this.#sent.breakpoints);
   }
 
