@@ -192,7 +192,7 @@ class Node:
             setattr(self, name, copy.deepcopy(value))
 
     def set(self, **widgets: Any) -> None:
-        """Set widgets in a running graph, between two ticks.
+        """Set widgets in a running graph, between two calls of the node.
 
         They were checked, and have no `rebuild`.
         """

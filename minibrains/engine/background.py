@@ -331,8 +331,9 @@ class ReplayedCall:
         self.submitted, self.resubmit = state
 
 
-class PendingResult:
-    """The result of a non-blocking node: submitted on one tick, delivered `latency` ticks later.
+class NonBlockingCalls:
+    """The calls of a non-blocking node, one at a time: submitted on one tick, delivered `latency`
+    ticks later.
 
     With the fast clock, a tick waits for a late result, so that the results of a run do not depend
     on the machine. In real time a late one is delivered on the first tick on which it is there.
@@ -395,7 +396,7 @@ class PendingResult:
         self.finish()
         self.call, self.resubmit = None, False
 
-    def inherit_from(self, other: PendingResult) -> None:
+    def inherit_from(self, other: NonBlockingCalls) -> None:
         """Take over the result of `other`, which has finished."""
         self.call = other.call
         self.resubmit = other.resubmit

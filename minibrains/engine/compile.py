@@ -89,7 +89,7 @@ class _Compiler:
         region = self._plan_region(steps)
 
         # which steps have to be told by a delivery that they are due, and which need not
-        self._find_always_called(steps)
+        self._find_unconditional(steps)
 
         # what the engine does once all steps have run
         latches = self._latches()
@@ -485,11 +485,11 @@ class _Compiler:
 
     # -- what is due anyway ------------------------------------------------------------------------
 
-    def _find_always_called(self, steps: Iterable[Step]) -> None:
+    def _find_unconditional(self, steps: Iterable[Step]) -> None:
         """Decide which steps need no flag, because they are called on each tick of their clocks,
         and which of these need not even test whether their inputs are there.
 
-        | step | reads | always_called | always_ready |
+        | step | reads | unconditional | inputs_certain |
         |---|---|---|---|
         | emit of a console | nothing | yes | yes |
         | tick | a frame that comes on each tick | yes | yes |
@@ -502,9 +502,9 @@ class _Compiler:
         for step in steps:
             node = self.graph.nodes[step.node]
             if step.role in ("emit", "gate", "read"):
-                step.always_ready = step.always_called = True
+                step.inputs_certain = step.unconditional = True
             elif step.role == "poll":
-                step.always_called = True
+                step.unconditional = True
             else:
                 self._find_readiness(step, node)
             for clock in step.clocks:
@@ -514,7 +514,7 @@ class _Compiler:
             readers: set[int] = set()
             for edge in edges:
                 target = self.main_steps[edge.target]
-                if not self.graph.nodes[edge.target].is_register and not target.always_called:
+                if not self.graph.nodes[edge.target].is_register and not target.unconditional:
                     readers.add(target.index)
             output.steps_to_flag = sorted(readers)
 
@@ -525,24 +525,24 @@ class _Compiler:
         Such a step needs no flags and no test, so it is fast. Where it is not sure, the answer is
         no: a step that was wrongly called would run without an input, or without a delivery.
         """
-        step.always_called = node.cls.every_tick
+        step.unconditional = node.cls.every_tick
         complete = True
         linked: set[str] = set()
         for edge in self.in_edges[step.node]:
             linked.add(edge.input.name)
             if self._delivers_every_tick(edge, step):
-                step.always_called = True
+                step.unconditional = True
             elif edge.input.required:
                 complete = False
         for declared in node.cls.schema.inputs.values():
             if declared.required and not declared.many and declared.name not in linked:
                 complete = False
-        step.always_ready = step.always_called and complete
+        step.inputs_certain = step.unconditional and complete
 
     def _delivers_every_tick(self, edge: Edge, step: Step) -> bool:
         """Return whether the edge delivers on every tick on which `step` may run."""
         producer, output = self._producer(edge.source, edge.output.name)
-        if not producer.always_ready or output.absent:
+        if not producer.inputs_certain or output.absent:
             return False
         if not always_delivers(self.graph.nodes[edge.source].entry.on_error):
             return False

@@ -64,11 +64,12 @@ class Engine:
         self.stopping = False
         """If set, for example by a signal handler, the run ends after the current tick."""
         self.after_step: AfterStep | None = None
-        """If set, `advance` runs one tick, and calls it after each step, before the next one."""
+        """If set, `advance` runs one tick, and calls it after each step that has done
+        something, before the next one."""
         self.edits: deque[Edit] = deque()
         """Prepared edits that wait to be applied between two ticks."""
         self.times = LatencyHistogram()
-        """The durations of all ticks."""
+        """The durations of the ticks of `advance`, except those that it ran step by step."""
         self.context = ExecutionContext(tape)
         self.execution = ExecutionState(plan)
         self.episode: tuple[int, int, int | None] = (0, 0, None)
@@ -123,8 +124,8 @@ class Engine:
         self.start = None
         for runtime in self.runtimes.values():
             runtime.replayed_call.clear()
-            if runtime.pending is not None:
-                runtime.pending.cancel()
+            if runtime.non_blocking is not None:
+                runtime.non_blocking.cancel()
         self.execution.reset()
         for runtime in sort_registers_first(self.runtimes):
             if runtime.is_open and runtime.has_state:
@@ -263,7 +264,7 @@ class Engine:
         one_tick_slots = execution.one_tick_slots
         due_flags = execution.due_flags
         size = execution.size
-        always_due = execution.always_due
+        due_every_tick = execution.due_every_tick
         due_at_begin = execution.due_next_tick
         steps = execution.steps
         latches = execution.latches
@@ -279,7 +280,7 @@ class Engine:
         for tick in range(self.tick, self.tick + ticks):
             # begin
             values[TICK_SLOT] = tick
-            due_flags[:size] = always_due
+            due_flags[:size] = due_every_tick
             if due_at_begin:
                 for index in due_at_begin:
                     due_flags[index] = 1
@@ -413,12 +414,12 @@ class Engine:
         Waits for nodes that are thinking. Without `background`, leaves these nodes out: a replay
         takes their results from the tape. Raises RunError if a node's state cannot be copied.
         """
-        pending = {
-            name: runtime.pending
+        calls = {
+            name: runtime.non_blocking
             for name, runtime in self.runtimes.items()
-            if background and runtime.pending
+            if background and runtime.non_blocking
         }
-        for each in pending.values():
+        for each in calls.values():
             each.finish()
         nodes: dict[str, Any] = {}
         for runtime in sort_registers_first(self.runtimes):
@@ -431,8 +432,8 @@ class Engine:
         for name, runtime in self.runtimes.items():
             if runtime.from_tape:
                 replayed_calls[name] = runtime.replayed_call.state()
-            elif runtime.pending is not None and not background:
-                replayed_calls[name] = runtime.pending.as_replayed()
+            elif runtime.non_blocking is not None and not background:
+                replayed_calls[name] = runtime.non_blocking.as_replayed()
         return {
             "tick": self.tick,
             "ticks": self.total_ticks,
@@ -440,7 +441,7 @@ class Engine:
             "motion": self.execution.state(),  # the name in snapshots
             "nodes": nodes,
             "thoughts": {
-                name: each.state() for name, each in pending.items()
+                name: each.state() for name, each in calls.items()
             },  # the name in snapshots
             "replayed_calls": replayed_calls,
         }
@@ -456,8 +457,8 @@ class Engine:
                 saved = {renamed.get(key, key): value for key, value in saved.items()}
             runtime.callee.load_state(saved)
         for name, runtime in self.runtimes.items():
-            if runtime.pending is not None:
-                runtime.pending.load_state(state["thoughts"][name])
+            if runtime.non_blocking is not None:
+                runtime.non_blocking.load_state(state["thoughts"][name])
         for name, saved in state.get("replayed_calls", {}).items():  # older snapshots have none
             self.runtimes[name].replayed_call.load_state(saved)
         self.execution.load_state(state["motion"])
@@ -479,7 +480,7 @@ class Engine:
         Returns:
             The edit, to be appended to `edits`.
         """
-        edit = Edit.diff(self.plan, plan, self.runtimes, tape_value, self.context.tape)
+        edit = Edit.between(self.plan, plan, self.runtimes, tape_value, self.context.tape)
         try:
             nodes = {name: runtime.node for name, runtime in edit.runtimes.items()}
             check_pads(plan.graph, nodes)

@@ -4,8 +4,8 @@ When does a step run? An example with four steps: 0 the clock gate of a clock th
 fourth tick, 1 the emit of a register that delivers on some ticks only, 2 a node that reads it, 3 a
 node with that clock, which reads step 2.
 
-- `always_due` is 1, 1, 0, 0: registers and clock gates run on every tick. A tick begins by copying
-  it to the first half of `due_flags`.
+- `due_every_tick` is 1, 1, 0, 0: registers and clock gates run on every tick. A tick begins by
+  copying it to the first half of `due_flags`.
 - When step 1 delivers, it sets `due_flags[2]`. Step 2 comes later in the same pass, and so runs on
   this tick.
 - When step 2 delivers, it sets `due_flags[4 + 3]`, in the second half: step 3 is pending until its
@@ -78,10 +78,10 @@ class ExecutionState:
         self.due_flags = bytearray(2 * self.size)
         """One byte a step: due on this tick; then one byte a step: due as soon as its clock
         opens."""
-        self.always_due = bytearray(self.size)
+        self.due_every_tick = bytearray(self.size)
         """The flags that every tick begins with: the steps that are due on all ticks."""
         for step in plan.steps:
-            self.always_due[step.index] = step.always_called and not step.clocks
+            self.due_every_tick[step.index] = step.unconditional and not step.clocks
         self.due_next_tick: list[int] = []
         """Flags to set when the next tick begins."""
         self.one_tick_slots: list[int] = []
@@ -133,7 +133,7 @@ class ExecutionState:
         first: list[int] = []
         for step in self.plan.steps:
             is_fed = any(plan.sources for plan in step.inputs)
-            if not step.always_called and not is_fed:
+            if not step.unconditional and not is_fed:
                 first.append(self.flag_index(step))
         return first
 
@@ -282,8 +282,8 @@ class ExecutionState:
         was_pending = old.due_flags[pending_flag] or pending_flag in old.due_next_tick
         was_due = old_index in old.due_next_tick
         old_step = old.plan.steps[old_index]
-        ran_without_deliveries = old_step.always_called and bool(old_step.clocks)
-        waits_from_now_on = ran_without_deliveries and not step.always_called
+        ran_without_deliveries = old_step.unconditional and bool(old_step.clocks)
+        waits_from_now_on = ran_without_deliveries and not step.unconditional
         return has_new_links or bool(was_pending) or was_due or waits_from_now_on
 
     def keys(self) -> list[Hashable]:

@@ -23,7 +23,7 @@ class NodeChange(Enum):
     """What an edit does for a node of the new plan, which is matched by id with one of the old."""
 
     KEEP = auto()
-    """Keep the node, its state and its pending result; set the widgets that have changed."""
+    """Keep the node, its state and its running call; set the widgets that have changed."""
     REPLACE_WITH_STATE = auto()
     """Make a new node, which inherits the state of the old one: the brain has changed, or the
     executor, or the links of a node whose class has the option `reads_sources`."""
@@ -37,8 +37,9 @@ class NodeChange(Enum):
 class Edit:
     """A change from one plan to another, prepared while the first one runs.
 
-    The calls, in this order: `diff` and the preparation of the new nodes while the game goes on;
-    `try_apply` and `commit`, or `refuse`, between two ticks; `close` while the game goes on again.
+    The calls, in this order: `between` and the preparation of the new nodes while the game goes on;
+    `try_apply` and `commit` between two ticks; `close` while the game goes on again. `refuse` takes
+    the place of those that are left, at any time.
     """
 
     plan: Plan
@@ -65,7 +66,7 @@ class Edit:
         self.execution = ExecutionState(self.plan)
 
     @classmethod
-    def diff(
+    def between(
         cls,
         old: Plan,
         new: Plan,
@@ -117,18 +118,18 @@ class Edit:
         for name in self.old_runtimes:
             if name not in self.runtimes:
                 parts.append(f"{name} removed")
-        return ", ".join(parts) or "no more than links, clocks and limits"
+        return ", ".join(parts) or "no more than links, clocks, time limits and latencies"
 
     def resume_calls(self, calls: Mapping[str, Mapping[str, Any]]) -> None:
         """Give nodes that stay, and were not open before, the results that they were working on.
 
         Args:
-            calls: Node -> the state of its `PendingResult`.
+            calls: Node -> the state of its `NonBlockingCalls`.
         """
         for name, call in calls.items():
             runtime = self.runtimes.get(name)
-            if runtime is not None and runtime.pending is not None and self._is_kept(runtime):
-                runtime.pending.load_state(call)
+            if runtime is not None and runtime.non_blocking is not None and self._is_kept(runtime):
+                runtime.non_blocking.load_state(call)
 
     def try_apply(self, make_episode: Callable[[str], Episode], tick: int) -> None:
         """Do everything that a node may refuse: start the episode in new nodes,
@@ -157,9 +158,9 @@ class Edit:
 
         `closing` has the removed nodes afterwards.
         """
-        # the new limits apply from the next tick on, also in nodes that stay
+        # new time limits and latencies apply from the next tick on, also in nodes that stay
         for runtime in self.runtimes.values():
-            runtime.apply_limits()
+            runtime.apply_timing()
 
         # whose values are valid in the new plan, and which nodes must run again
         surviving: set[str] = set()

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from minibrains.engine.background import BackgroundNode, PendingResult, ReplayedCall
+from minibrains.engine.background import BackgroundNode, NonBlockingCalls, ReplayedCall
 from minibrains.engine.node_process import Health
 from minibrains.errors import Fault, RunError, WorkflowError, describe_error, is_refusal
 from minibrains.graph.check import CheckedNode
@@ -45,7 +45,7 @@ class NodeRuntime:
     closed.
 
     An edit makes a new runtime for each node that stays. It has the same node as the old one, and
-    the same pending result if the node is still non-blocking; it takes effect when the edit is
+    the same running call if the node is still non-blocking; it takes effect when the edit is
     applied.
     """
 
@@ -61,7 +61,7 @@ class NodeRuntime:
     """Sizes of its sockets that it gave to `host.size`."""
     background: BackgroundNode | None = None
     """The thread on which it is called once it is open, if it is a background node."""
-    pending: PendingResult | None = None
+    non_blocking: NonBlockingCalls | None = None
     """The result of a non-blocking node: computed while the game goes on, and delivered later."""
     replayed_call: ReplayedCall = field(default_factory=ReplayedCall)
     constant: ConstantResult | None = None
@@ -97,7 +97,7 @@ class NodeRuntime:
     @property
     def has_unfinished_call(self) -> bool:
         """True while a call of the node would have to wait."""
-        if self.pending is not None and self.pending.call is not None:
+        if self.non_blocking is not None and self.non_blocking.call is not None:
             return True
         return self.background is not None and self.background.has_unfinished_call
 
@@ -128,8 +128,8 @@ class NodeRuntime:
         if self.checked.background is not None:
             self.background = BackgroundNode(self.node, self.name)
             if self.checked.is_non_blocking:
-                self.pending = PendingResult(self.background)
-        self.apply_limits()
+                self.non_blocking = NonBlockingCalls(self.background)
+        self.apply_timing()
 
     def warm_up(self, constants: Mapping[str, Any]) -> None:
         """Give an open node the values of its inputs that do not change, so that it can prepare.
@@ -228,44 +228,44 @@ class NodeRuntime:
         """Return the runtime of the same node in an edited plan,
         still without a constant result.
         """
-        pending = self.pending if checked.is_non_blocking else None
-        begins_to_continue = checked.is_non_blocking and pending is None and not from_tape
+        non_blocking = self.non_blocking if checked.is_non_blocking else None
+        begins_to_continue = checked.is_non_blocking and non_blocking is None and not from_tape
         if begins_to_continue and self.background is not None:
-            pending = PendingResult(self.background)
+            non_blocking = NonBlockingCalls(self.background)
         replayed_call = self.replayed_call if checked.is_non_blocking else ReplayedCall()
         return replace(
             self,
             checked=checked,
             from_tape=from_tape,
-            pending=pending,
+            non_blocking=non_blocking,
             replayed_call=replayed_call,
             constant=None,
         )
 
     def inherit_from(self, before: NodeRuntime) -> None:
-        """Take over the state and the pending result of the node that this one replaces."""
-        if before.pending is not None:
-            before.pending.finish()
+        """Take over the state and the running call of the node that this one replaces."""
+        if before.non_blocking is not None:
+            before.non_blocking.finish()
         self.callee.load_state(before.callee.state())
-        if before.pending is not None and self.pending is not None:
-            self.pending.inherit_from(before.pending)
+        if before.non_blocking is not None and self.non_blocking is not None:
+            self.non_blocking.inherit_from(before.non_blocking)
 
     def runs_again_after(self, before: NodeRuntime) -> bool:
         """Return whether a node that stays has to run again: its constant result changed,
-        or its pending result is dropped.
+        or its running call is dropped.
         """
         if self.constant is not None:
             return before.constant is None or before.constant.signature != self.constant.signature
-        dropped = before.pending if self.pending is None else None
+        dropped = before.non_blocking if self.non_blocking is None else None
         return dropped is not None and (dropped.call is not None or dropped.resubmit)
 
-    def apply_limits(self) -> None:
+    def apply_timing(self) -> None:
         """Apply the workflow's time limit and latency of the node."""
         entry = self.checked.entry
         if self.background is not None:
             self.background.timeout = entry.timeout
-        if self.pending is not None:
-            self.pending.latency = entry.latency or 1
+        if self.non_blocking is not None:
+            self.non_blocking.latency = entry.latency or 1
 
 
 def sort_registers_first(runtimes: Mapping[str, NodeRuntime]) -> list[NodeRuntime]:

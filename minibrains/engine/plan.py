@@ -86,10 +86,10 @@ class Step:
     """Slots that must have been written once before the step can run."""
     clocks: frozenset[Clock] = frozenset()
     """Empty: every tick. More than one: whenever any of them is open; all of them are inherited."""
-    always_ready: bool = False
-    """The step is called on each tick of its clocks (`always_called`), and all its required inputs
+    inputs_certain: bool = False
+    """The step is called on each tick of its clocks (`unconditional`), and all its required inputs
     are sure to have been delivered by then."""
-    always_called: bool = False
+    unconditional: bool = False
     """The step is called on each tick of its clocks, but may still wait for the first delivery of
     an input."""
     constant: bool = False

@@ -32,7 +32,8 @@ AfterStep = Callable[[StepDone], None]
 def advance_by_steps(engine: Engine, after_step: AfterStep) -> bool:
     """Run one tick, and call a function after each step that has done something.
 
-    The phases of the tick, what the nodes notice, and the counters are those of `Engine.advance`.
+    The phases of the tick, what the nodes notice, and the counters of steps are those of
+    `Engine.advance`.
     Returns True if the episode ended. Raises what `Engine.advance` raises.
     """
     execution = engine.execution

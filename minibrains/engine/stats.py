@@ -69,7 +69,7 @@ def collect_stats(
             thinking = runtime.background.seconds
             restarts = runtime.background.restarts
             think_times = runtime.background.times.counts()
-        pending = runtime.pending
+        non_blocking = runtime.non_blocking
         times[name] = NodeStats(
             runs=runs[name],
             skips=ticks - runs[name],
@@ -78,7 +78,7 @@ def collect_stats(
             reason=reasons[name],
             cached=cached[name],
             thinking=thinking,
-            late=0 if pending is None else pending.late,
+            late=0 if non_blocking is None else non_blocking.late,
             savings=runtime.savings.copy(),
             restarts=restarts,
             think_times=think_times,

@@ -94,9 +94,9 @@ class _StepBuilder:
             "submit",
         )
         run = self._make(self._call(step), step, returns_tuple)
-        if step.clocks and not step.always_called:
+        if step.clocks and not step.unconditional:
             run = self._when_pending(run, step.index)
-        if step.required and not step.always_ready:
+        if step.required and not step.inputs_certain:
             run = self._when_delivered(
                 run, step.index, step.index, step.required, self.execution.steps
             )
@@ -193,7 +193,7 @@ class _StepBuilder:
 
     def _region_step(self, step: Step, region: RegionSteps) -> StepFunction:
         run = region.step(step)
-        if step.clocks and not step.always_called and region.reads_from_outside(step):
+        if step.clocks and not step.unconditional and region.reads_from_outside(step):
             run = self._when_pending(run, step.index)
         if step.index == region.plan.steps[-1]:
             return region.ask_after(run)
@@ -209,7 +209,7 @@ class _StepBuilder:
         tape, execution = self.context.tape, self.execution
         assert tape is not None
         name, index = step.node, step.index
-        execution.always_due[index] = 1
+        execution.due_every_tick[index] = 1
         due_flags, idle_calls = execution.due_flags, execution.idle_calls
         replayed_call = self.runtimes[name].replayed_call
         pending_flag = execution.size + index
@@ -299,28 +299,28 @@ class _StepBuilder:
         values, idle_calls, index = execution.values, execution.idle_calls, step.index
         terminals = execution.plan.terminals
         on_error = runtime.checked.entry.on_error
-        pending = runtime.pending
-        assert pending is not None
+        non_blocking = runtime.non_blocking
+        assert non_blocking is not None
 
         def submit(*arguments: Any) -> None:
-            if pending.call is not None:
-                pending.resubmit = True
+            if non_blocking.call is not None:
+                non_blocking.resubmit = True
                 idle_calls[index] += 1
             elif not any(values[slot] for slot in terminals):  # like a latch: not on the last tick
                 try:
-                    pending.submit(arguments, values[TICK_SLOT], not context.realtime)
+                    non_blocking.submit(arguments, values[TICK_SLOT], not context.realtime)
                 except RunError as error:
                     if after_failed_step(on_error, error) != "fallback":
                         raise
-                    pending.fail(error, values[TICK_SLOT])
+                    non_blocking.fail(error, values[TICK_SLOT])
 
         return submit
 
     def _poll(self, step: Step) -> StepFunction:
         """Deliver the result of a non-blocking node, if it is there."""
         runtime, context, execution = self.runtimes[step.node], self.context, self.execution
-        pending = runtime.pending
-        assert pending is not None
+        non_blocking = runtime.non_blocking
+        assert non_blocking is not None
         values = execution.values
         due_flags = execution.due_flags
         idle_calls = execution.idle_calls
@@ -328,7 +328,7 @@ class _StepBuilder:
         resubmit_flag = execution.flag_index(self._submit_step_of(step.node))
 
         def take() -> Any:
-            return pending.take(values[TICK_SLOT])  # on the fast clock it may not be there yet
+            return non_blocking.take(values[TICK_SLOT])  # on the fast clock it may not be there yet
 
         call = self._not_counted(step, record_result(take, step.node, context.tape))
         deliver = self._make(
@@ -336,11 +336,11 @@ class _StepBuilder:
         )
 
         def poll() -> None:
-            if not pending.is_ready(values[TICK_SLOT], not context.realtime):
+            if not non_blocking.is_ready(values[TICK_SLOT], not context.realtime):
                 idle_calls[index] += 1
                 return
-            if pending.resubmit:
-                pending.resubmit = False
+            if non_blocking.resubmit:
+                non_blocking.resubmit = False
                 due_flags[resubmit_flag] = 1
             deliver()
 

@@ -38,7 +38,7 @@ def begin_tick(engine: Engine) -> Iterator[tuple[int, StepFunction]]:
     """
     execution = engine.execution
     execution.values[TICK_SLOT] = engine.tick
-    execution.due_flags[: execution.size] = execution.always_due
+    execution.due_flags[: execution.size] = execution.due_every_tick
     if execution.due_next_tick:
         for index in execution.due_next_tick:
             execution.due_flags[index] = 1

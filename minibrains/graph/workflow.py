@@ -106,7 +106,7 @@ class Workflow:
     """The file as it was read, migrated to this format. Unknown and unreadable parts are kept here
     and saved again."""
     breakpoints: tuple[Breakpoint, ...] = ()
-    """A condition that pauses a run that is watched. It changes nothing of what is played."""
+    """Conditions that pause a run of the service. They change nothing of what is played."""
     boxes: Mapping[str, Box] = field(default_factory=dict)
     """The boxes of the file by path. Their nodes are among `nodes`."""
 

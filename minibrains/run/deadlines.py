@@ -85,7 +85,7 @@ class Deadlines:
 
     @property
     def misses(self) -> int:
-        """The number of deadlines missed because of nodes or the engine."""
+        """The number of missed deadlines, whatever the cause."""
         return sum(self.nodes.values()) + self.engine + self.unscheduled
 
     @property

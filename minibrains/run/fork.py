@@ -50,8 +50,8 @@ class ForkPoint:
     state: bytes
     """A snapshot, without the nodes whose results are on the tape."""
     calls: Mapping[str, Mapping[str, Any]]
-    """Non-blocking node that is thinking -> the state of its `PendingResult`, with the answer from
-    the tape."""
+    """Non-blocking node that is thinking -> the state of its `NonBlockingCalls`, with the answer
+    from the tape."""
 
     def spec(self, models: Path | None = None) -> RunSpec:
         """Return the spec of a fork without changes, to be changed with `dataclasses.replace`.

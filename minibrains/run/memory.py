@@ -1,5 +1,5 @@
-"""The memory of a run: objects that were allocated before its first tick are frozen
-and moved into huge pages.
+"""The memory of a run: the objects that it has when it begins, or after a second of ticks with the
+fast clock, are frozen and moved into huge pages.
 """
 
 from __future__ import annotations

@@ -167,7 +167,7 @@ def _runs(plan: Plan, step: Step) -> str:
             return f"never: nothing that runs is linked to {socket}"
     each_clock = [_clock(plan, clock) for clock in step.clocks]
     clocks = " or ".join(sorted(each_clock))
-    if step.always_called:
+    if step.unconditional:
         return clocks or "every tick"
     due = "once"
     if any(read.sources for read in step.inputs):

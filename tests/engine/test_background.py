@@ -153,7 +153,7 @@ def test_in_real_time_a_late_result_is_given_out_when_it_is_there(gate: str) -> 
     entries = thinks("InThread", {"sleeps": 2, "gate": gate}, busy="continue")
     with running(entries) as engine:
         engine.context.realtime = True
-        slow = engine.runtimes["slow"].pending
+        slow = engine.runtimes["slow"].non_blocking
         assert slow is not None
         for _ in range(2):
             engine.advance(1)

@@ -107,7 +107,7 @@ class _Killer:
     def _count_answers(self) -> int:
         times, pending = (
             self._engine.node_stats()[self._node],
-            self._engine.runtimes[self._node].pending,
+            self._engine.runtimes[self._node].non_blocking,
         )
         is_underway = pending is not None and pending.call is not None
         return times.runs - times.errors - is_underway

@@ -39,7 +39,7 @@ const isSameGraph = (a: Workflow, b: Workflow): boolean =>
 const isPlayed = (played: JsonObject, shown: Workflow): boolean =>
   isSameGraph(withoutReplacedNodes(played as unknown as Workflow), shown);
 
-/** What was sent to a run last. It plays this unless it has refused it. */
+/** What was sent to a run last. It plays this unless it has refused it, or it was lost on the way. */
 interface Sent {
   readonly workflow: Workflow;
   readonly breakpoints: JsonObject;

@@ -1,4 +1,4 @@
-"""The floors of the house: imports run downwards only."""
+"""The layers of docs/architecture.md: imports run downwards only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.support.paths import ROOT
 
 OURS = {"games", "minibrains", "nodes", "server", "tests"}
-FLOORS = [
+LAYERS = [
     {"minibrains", "minibrains.games"},
     {"minibrains.graph"},
     {"minibrains.process"},
@@ -22,11 +22,11 @@ FLOORS = [
 """From the lowest to the highest, each named by the longest prefix of its modules; `minibrains` is
 what a node author imports."""
 MAY_IMPORT: dict[str, set[str]] = {}
-for height, floor in enumerate(FLOORS, start=1):
-    for name in floor:
-        MAY_IMPORT[name] = set().union(*FLOORS[:height])
+for height, layer in enumerate(LAYERS, start=1):
+    for name in layer:
+        MAY_IMPORT[name] = set().union(*LAYERS[:height])
 # a stranger's model is tried out in a process, and a trainer plays a workflow of its own
-MAY_IMPORT["nodes"] = FLOORS[0] | {
+MAY_IMPORT["nodes"] = LAYERS[0] | {
     "nodes",
     "minibrains.process",
     "minibrains.training",
@@ -43,10 +43,10 @@ MAY_IMPORT["nodes.doctor"] = MAY_IMPORT["nodes"] | {
 NATIVE_DUEL = {
     f"games.source.duel.{name}" for name in ("native.compiled", "native.game", "splits", "starts")
 }
-MAY_IMPORT.update(dict.fromkeys(NATIVE_DUEL, FLOORS[0]))
+MAY_IMPORT.update(dict.fromkeys(NATIVE_DUEL, LAYERS[0]))
 MAY_IMPORT["nodes.consoles.native_duel"] = MAY_IMPORT["nodes"] | NATIVE_DUEL
 MAY_IMPORT["server"] |= {"nodes", "nodes.doctor"}
-"""A floor, and the floors its modules may import."""
+"""A layer, and the layers its modules may import."""
 NEVER_IN_THE_ENGINE = {"aiohttp", "json", "torch", "transformers"}
 LATE = {
     "torch", "stable_retro", "transformers", "peft", "imageio_ffmpeg", "PIL", "pyarrow", "ray",
@@ -73,11 +73,11 @@ def _imports(body: list[ast.stmt]) -> Iterator[str]:
                 yield node.module or "."
 
 
-def _floor(module: str, floors: dict[str, set[str]]) -> str:
+def _layer(module: str, layers: dict[str, set[str]]) -> str:
     prefix = module
-    while prefix not in floors:
+    while prefix not in layers:
         prefix, dot, _ = prefix.rpartition(".")
-        assert dot, f"{module} stands on no floor"
+        assert dot, f"{module} is in no layer"
     return prefix
 
 
@@ -90,12 +90,12 @@ def test_imports_run_downwards() -> None:
     faults: list[str] = []
     for path in FILES:
         module = _module(path)
-        floor = _floor(module, MAY_IMPORT)
+        layer = _layer(module, MAY_IMPORT)
         for name in _imports(ast.parse(path.read_text()).body):
             package = name.split(".")[0]
-            if package in OURS and _floor(name, MAY_IMPORT) not in MAY_IMPORT[floor]:
+            if package in OURS and _layer(name, MAY_IMPORT) not in MAY_IMPORT[layer]:
                 faults.append(f"{module} imports {name}, which is not below it")
-            if floor == "minibrains.engine" and package in NEVER_IN_THE_ENGINE:
+            if layer == "minibrains.engine" and package in NEVER_IN_THE_ENGINE:
                 faults.append(f"{module} imports {name}")
     assert not faults, "\n".join(faults)
 
