@@ -16,6 +16,13 @@ from tests.support.timeouts import TIMEOUT
 Point = tuple[float, float]
 THEMES: Final = ("dark", "light")
 _PARTS = "const { editor, session } = globalThis.minibrains ?? {};"
+_SITUATION = f"""() => {{
+  {_PARTS}
+  const {{ state, tick, error }} = session?.run ?? {{}};
+  const messages = [...document.querySelectorAll(".message")].map((each) => each.innerText);
+  return JSON.stringify({{ run: {{ state, tick, error }}, faults: editor?.faults, messages }});
+}}"""
+"""What the page shows, for the message of a test that waits for something else."""
 _END_TRANSITIONS = """() => {
   const transitions = document.getAnimations().filter((each) => each instanceof CSSTransition);
   for (const each of transitions) each.finish();
@@ -82,7 +89,9 @@ class EditorPage:
         """
         end = time.monotonic() + seconds
         while not self.page.evaluate(f"() => {{ {_PARTS} return {condition}; }}"):
-            assert time.monotonic() < end, f"waited {seconds} s for: {condition}"
+            assert time.monotonic() < end, (
+                f"waited {seconds} s for: {condition}; {self.page.evaluate(_SITUATION)}"
+            )
             self.page.wait_for_timeout(30)
 
     def start_with(self, template: str) -> EditorPage:

@@ -33,6 +33,7 @@ HOSTILE = (
 )
 
 
+@pytest.mark.slow
 def test_wire_an_agent_with_the_mouse_run_it_save_it_and_run_it_headless(
     page: EditorPage, data: Path, summary: Callable[..., dict[str, Any]]
 ) -> None:
@@ -239,6 +240,7 @@ def test_groups_mute_and_bypass(page: EditorPage) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_mute_and_bypass_look_different(page: EditorPage, screenshots: Path | None) -> None:
     page.start_with("airstriker_pixels")
     for theme in page.in_each_theme():
@@ -649,6 +651,7 @@ def test_a_fault_stands_on_its_node_in_words_and_nothing_runs(page: EditorPage) 
     page.errors[:] = [line for line in page.errors if "400" not in line]
 
 
+@pytest.mark.slow
 def test_what_a_cache_saved_is_said_at_the_node(page: EditorPage) -> None:
     page.start_with("airstriker_pixels")
     page.select("head")
@@ -810,6 +813,7 @@ def test_a_run_that_was_thrown_away_is_not_waited_for(page: EditorPage, address:
     page.errors[:] = [line for line in page.errors if "404" not in line]
 
 
+@pytest.mark.slow
 def test_a_change_of_a_run_that_waits_is_made_when_it_ticks(
     browser: Browser, tmp_path: Path
 ) -> None:

@@ -146,6 +146,7 @@ def test_previews_show_numbers_pads_texts_and_probabilities(
     page.page.get_by_role("button", name="Stop").click()
 
 
+@pytest.mark.slow
 def test_a_run_is_recorded_and_filmed_with_the_keyboard_alone(
     page: EditorPage, data: Path, screenshots: Path | None
 ) -> None:

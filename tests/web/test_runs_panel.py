@@ -122,6 +122,7 @@ def test_a_failed_run_says_why_in_the_list(browser: Browser, tmp_path: Path) -> 
         assert page.errors == []
 
 
+@pytest.mark.slow
 def test_more_runs_are_queued_with_the_next_seeds(page: EditorPage) -> None:
     page.start_with("airstriker_pixels")
     page.page.locator('[data-tab="runs"]').click()

@@ -130,6 +130,7 @@ def test_nothing_is_asked_for_in_full_unless_it_is_shown(page: EditorPage) -> No
     page.page.get_by_role("button", name="Stop").click()
 
 
+@pytest.mark.slow
 def test_masks_are_shown_as_a_picture(page: EditorPage) -> None:
     page.start_with("sf2_pixels")
     page.select("fighters")
