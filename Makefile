@@ -1,5 +1,5 @@
 # make run    set up a virtual environment, play Duel with a vision-language model, print result, path of the clip, the editor
-# make test   set up, then lint, types and tests (ten minutes on two idle cores)
+# make test   set up, then lint, types and tests (eight minutes on two idle cores)
 # make slow   the tests that take three seconds or more each: a network is trained, the shipped one plays 50 matches (twenty minutes)
 # make docs   set up, then build the API reference: build/api/index.html
 # make soak   what takes longer still: kills, faults, twenty minutes of runs, thousands of hostile requests and files (an hour)
@@ -30,7 +30,7 @@ types:
 	$(VENV)/bin/python hatch_build.py check
 
 pytest:
-	$(VENV)/bin/pytest --numprocesses 6 --dist loadfile --no-loadscope-reorder --durations 30
+	$(VENV)/bin/pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder --durations 30
 
 slow: $(VENV)/installed-dev
 	@command -v m68k-linux-gnu-gcc >/dev/null && command -v arm-none-eabi-gcc >/dev/null || { echo "Debian packages are missing that rebuild our ROMs: apt-get install gcc-m68k-linux-gnu gcc-arm-none-eabi"; exit 2; }
