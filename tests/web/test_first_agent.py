@@ -81,7 +81,10 @@ def test_from_an_empty_canvas_to_another_machine(
     page.until("editor.isChecked && editor.faults.length === 0")
     page.screenshot(screenshots, "first-agent-light-1280x800")
 
-    # what it sees and thinks
+    # what it sees and thinks, in a run that goes on until it is stopped
+    page.deselect()
+    page.page.get_by_label("episodes").fill("1000")
+    page.page.get_by_label("episodes").press("Tab")
     page.page.locator('[data-clock="realtime"]').click()
     page.run()
     page.until("session.run?.tick > 120")
