@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -30,6 +30,7 @@ from nodes.training import checkpoint, curves
 if TYPE_CHECKING:
     import torch
 
+    from minibrains.graph.socket_ref import SocketRef
     from minibrains.training.env import WorkflowEnv
     from minibrains.training.module import RegionModule
 
@@ -94,12 +95,18 @@ class CloneNetwork(
     which then learns from what it would have been shown. Recurrent nodes remember from decision to
     decision, as in play; gradients go back through the decisions of a batch.
 
+    Where one input tells what to do more easily than another, the network learns to go by that one
+    alone, and ignores the other. `input_dropout` hides an input in some of the batches, so that the
+    network learns to go by the others as well; loss and agreement count these batches too.
+
     The folder `training/NAME` in $MINIBRAINS_HOME has training.csv, and everything to go on with: a
     training that was stopped or killed goes on from the last checkpoint when the workflow is run
     again. At the end each trained brain is saved as `KIND/NAME-NODE.safetensors` in the folder
     `models` of $MINIBRAINS_HOME, for a TrainPPO to begin with.
 
-    Source: D. A. Pomerleau, ALVINN: an autonomous land vehicle in a neural network, NIPS 1989.
+    Source: D. A. Pomerleau, ALVINN: an autonomous land vehicle in a neural network, NIPS 1989;
+        N. Neverova et al., ModDrop: adaptive multi-modal gesture recognition, arXiv:1501.00102
+        (2015).
     """
 
     workflow: str = widget(rebuild=True, doc="the workflow in which both stand, or its file")
@@ -135,6 +142,12 @@ class CloneNetwork(
     weight_decay: float = widget(
         default=0.01, min=0.0, rebuild=True, doc="of the weights, by AdamW"
     )
+    input_dropout: Mapping[str, float] = widget(
+        default=MappingProxyType({}),
+        rebuild=True,
+        doc="inputs of the network that are hidden, as zeros, from some batches: NODE.SOCKET, the "
+        "output that is read -> share of the batches, 0 to 1",
+    )
     seed: int = widget(default=0, min=0, rebuild=True, doc="of the games, and of dropout")
     checkpoint: int = widget(
         default=10, min=1, rebuild=True, doc="number of updates from one checkpoint to the next"
@@ -155,7 +168,9 @@ class CloneNetwork(
         self._saved = -1
         """The number of decisions at the last checkpoint; -1: there is none."""
         # what is wrong with these is refused before the first tick
-        find_teacher(self._make_network().graph, self.teacher)
+        graph = self._make_network().graph
+        find_teacher(graph, self.teacher)
+        _check_dropout(self.input_dropout, graph.region.inputs)
 
     def reset(self, episode: Episode) -> None:
         self._close_training()
@@ -410,7 +425,8 @@ class _Training:
 
     def _logits(self, part: Rollout) -> torch.Tensor:
         """Return the logits of decisions, and go on to the state after them."""
-        inputs: Any = part.inputs.get(_ONLY, part.inputs)
+        shown = self._drop_inputs(part.inputs)
+        inputs: Any = shown.get(_ONLY, shown)
         if not self.network.state_size:
             logits: torch.Tensor = self.network(inputs)
             return logits
@@ -420,6 +436,17 @@ class _Training:
         logits, after = self.network(inputs, state, part.starts)
         self._state = after.detach()
         return logits
+
+    def _drop_inputs(self, inputs: Mapping[str, torch.Tensor]) -> Mapping[str, torch.Tensor]:
+        """Return the inputs of a batch, of which `input_dropout` has made some all zeros."""
+        import torch
+
+        shown = dict(inputs)
+        for output, share in self._settings.input_dropout.items():
+            name = _ONLY if _ONLY in inputs else output.replace(".", "/")
+            if torch.rand(()) < share:
+                shown[name] = torch.zeros_like(shown[name])
+        return shown
 
     # -- going on
 
@@ -469,3 +496,18 @@ def _by_name(observation: Any) -> Mapping[str, Any]:
     if isinstance(observation, Mapping):
         return observation
     return {_ONLY: observation}
+
+
+def _check_dropout(dropout: Mapping[str, float], inputs: Sequence[SocketRef]) -> None:
+    """Raise MinibrainsError unless `dropout` has shares of these inputs."""
+    known = [str(link) for link in inputs]
+    for output, share in dropout.items():
+        if output not in known:
+            raise MinibrainsError(
+                f"input_dropout has {output!r}; expected outputs that the network reads: "
+                f"{', '.join(known)}"
+            )
+        if not 0 <= share <= 1:
+            raise MinibrainsError(
+                f"input_dropout has {share} for {output}; expected a share of the batches, 0 to 1"
+            )

@@ -73,10 +73,14 @@ def train(updates: int | None = None, **settings: Any) -> None:
             pass
 
 
+def curve(home: Path, name: str) -> list[str]:
+    """Return the rows of training.csv."""
+    return (home / f"training/{name}/training.csv").read_text().splitlines()[1:]
+
+
 def agreement(home: Path, name: str = "cue") -> list[float]:
     """Return the agreement of each update."""
-    rows = (home / f"training/{name}/training.csv").read_text().splitlines()[1:]
-    return [float(row.split(",")[2]) for row in rows]
+    return [float(row.split(",")[2]) for row in curve(home, name)]
 
 
 def brain(home: Path, node: str, name: str = "cue") -> Path:
@@ -106,6 +110,24 @@ def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(home: Path) -
     whole, parts = (VectorMemoryBrain.load(brain(home, "memory", of)) for of in ("whole", "parts"))
     for name, array in whole.tensors.items():
         assert np.array_equal(array, parts.tensors[name])
+
+
+def test_a_network_learns_nothing_from_an_input_that_is_hidden_from_it(home: Path) -> None:
+    settings = {"total_timesteps": 800, "n_epochs": 4}
+    train(name="shown", **settings)
+    train(name="hidden", input_dropout={"game.cue": 1.0}, **settings)
+    assert np.mean(agreement(home, "shown")[-10:]) > 0.95
+    assert np.mean(agreement(home, "hidden")[-10:]) < 0.75
+
+
+def test_a_training_with_hidden_inputs_goes_on_as_if_it_had_not_been_stopped(home: Path) -> None:
+    hidden = {"game.cue": 0.5}
+    train(name="whole", input_dropout=hidden)
+    train(name="parts", input_dropout=hidden, updates=2)
+    train(name="parts", input_dropout=hidden)
+    train(name="shown")
+    whole, parts, shown = (curve(home, name) for name in ("whole", "parts", "shown"))
+    assert whole == parts != shown
 
 
 def test_a_full_disk_keeps_the_last_checkpoint(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,6 +172,14 @@ def test_other_settings_are_another_training(home: Path) -> None:
         ({"train": ["game"]}, "game .* passes a value from one tick to the next"),
         ({"workflow": "nowhere"}, "there is no such workflow file"),
         ({"brains": {"head": "nowhere"}}, "there is no brain 'nowhere'"),
+        (
+            {"input_dropout": {"game.que": 0.5}},
+            "input_dropout has 'game.que'; expected outputs that the network reads: game.cue",
+        ),
+        (
+            {"input_dropout": {"game.cue": 1.5}},
+            "input_dropout has 1.5 for game.cue; expected a share of the batches, 0 to 1",
+        ),
         ({"name": "../cue"}, "cannot be the name of a training"),
     ],
 )
