@@ -83,7 +83,7 @@ def input_forms(where: str, inputs: Mapping[str, Input]) -> dict[str, TensorForm
                 f"{where}: {name!r} is On[…], which would be there for some items of a batch only; "
                 "take the last value, and a Flag that says when it is new"
             )
-    return {name: _form(where, name, declared.kind) for name, declared in inputs.items()}
+    return {name: _form(where, name, declared.type) for name, declared in inputs.items()}
 
 
 def output_forms(where: str, outputs: Mapping[str, Output]) -> dict[str, TensorForm]:
@@ -102,14 +102,14 @@ def output_forms(where: str, outputs: Mapping[str, Output]) -> dict[str, TensorF
                 "but every item of a batch gets something; "
                 "give out a Flag besides that says when it counts"
             )
-    return {name: _form(where, name, declared.kind) for name, declared in outputs.items()}
+    return {name: _form(where, name, declared.type) for name, declared in outputs.items()}
 
 
-def _form(where: str, name: str, kind: SocketTypes) -> TensorForm:
-    form = tensor_form(kind)
+def _form(where: str, name: str, types: SocketTypes) -> TensorForm:
+    form = tensor_form(types)
     if form is None:
         raise NodeClassError(
-            f"{where}: {name!r} is {kind}, which is not a tensor of one type; "
+            f"{where}: {name!r} is {types}, which is not a tensor of one type; "
             "expected an array with a dtype, a number, a flag "
             "or a whole number"
         )

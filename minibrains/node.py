@@ -112,7 +112,7 @@ class Node:
         says for which file its own brain was made.
 
         Args:
-            widgets: The values of its widgets, by name.
+            widgets: The values of its widgets, by name; none if one of them is at fault.
         """
         return False
 
@@ -249,13 +249,15 @@ def _widget_value(cls: type[Node], declared: Widget, widgets: Mapping[str, Any])
 
 
 def _check_brain(cls: type[Node], brain: object) -> None:
-    kind = cls.schema.brain
+    brain_class = cls.schema.brain
     if brain is None and not cls.schema.brain_required:
         return
-    if kind is None:
+    if brain_class is None:
         raise TypeError(f"{cls.__name__} has no brain, found {brain!r}")
-    if not isinstance(brain, kind):
-        raise TypeError(f"{cls.__name__} needs a brain of kind {kind.kind!r}, found {brain!r}")
+    if not isinstance(brain, brain_class):
+        raise TypeError(
+            f"{cls.__name__} needs a brain of kind {brain_class.kind!r}, found {brain!r}"
+        )
 
 
 _RESERVED: Final = frozenset(dir(Register)).union(inspect.get_annotations(Node))

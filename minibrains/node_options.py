@@ -180,7 +180,7 @@ def _check_terminal(cls: type[Node], outputs: Mapping[str, Output]) -> None:
     if cls.terminal is None:
         return
     output = outputs.get(cls.terminal)
-    if output is None or output.kind.label != "flag":
+    if output is None or output.type.label != "flag":
         raise NodeClassError(
             f"{cls.__name__}: the class option 'terminal' is {cls.terminal!r}, "
             "which is not a Flag output; "

@@ -26,7 +26,7 @@ class Input:
     """One input socket of a node class."""
 
     name: str
-    kind: SocketTypes
+    type: SocketTypes
     reading: ReadMode = "last"
     many: bool = False
     required: bool = True
@@ -41,7 +41,7 @@ class Output:
     """One output socket of a node class."""
 
     name: str
-    kind: SocketTypes
+    type: SocketTypes
     absent: bool = False
     lazy: bool = False
     doc: str = ""
@@ -273,13 +273,13 @@ def _read_input(cls: type, parameter: inspect.Parameter) -> Input:
     if get_origin(annotation) is Aged and reading == "last":
         (annotation,) = get_args(annotation)
         reading = "aged"
-    kind = _read_kind(where, annotation)
-    if kind is None:
+    types = _read_type(where, annotation)
+    if types is None:
         raise NodeClassError(
             f"{where}: {annotation!r} is not a socket type; use one of minibrains.sockets"
         )
     must_be_linked = not has_default and not many
-    return Input(parameter.name, kind, reading, many, required, must_be_linked)
+    return Input(parameter.name, types, reading, many, required, must_be_linked)
 
 
 def _check_names(cls: type, inputs: Mapping[str, Input], widgets: Mapping[str, Widget]) -> None:
@@ -292,7 +292,7 @@ def _check_names(cls: type, inputs: Mapping[str, Input], widgets: Mapping[str, W
 
 
 def _check_anything(cls: type, inputs: Mapping[str, Input], outputs: Mapping[str, Output]) -> None:
-    if outputs and any(declared.kind.anything for declared in inputs.values()):
+    if outputs and any(declared.type.anything for declared in inputs.values()):
         raise NodeClassError(
             f"{cls.__name__} takes Any and gives outputs; use a TypeVar, "
             "so that the type of the values is known"
@@ -324,18 +324,18 @@ def _read_output(where: str, field: str | None, annotation: Any) -> Output:
     absent = annotation is Absent or (_is_union(annotation) and Absent in get_args(annotation))
     if absent:
         annotation = _without(Absent, annotation)
-    kind = _read_kind(where, annotation)
-    if kind is None or kind.anything:
+    types = _read_type(where, annotation)
+    if types is None or types.anything:
         raise NodeClassError(
             f"{where}: {annotation!r} is not a socket type that an output can have"
         )
-    name = field or kind.label
+    name = field or types.label
     if not (name.isidentifier() and name.isascii()):
         raise NodeClassError(
             f"{where} would be called {name!r}, which no link can name; "
             "return a NamedTuple with a field for it"
         )
-    return Output(name, kind, absent, lazy)
+    return Output(name, types, absent, lazy)
 
 
 def _check_not_lazy(cls: type, outputs: Mapping[str, Output]) -> None:
@@ -350,7 +350,7 @@ def _check_not_lazy(cls: type, outputs: Mapping[str, Output]) -> None:
 # -- annotations -----------------------------------------------------------------------------------
 
 
-def _read_kind(where: str, annotation: Any) -> SocketTypes | None:
+def _read_type(where: str, annotation: Any) -> SocketTypes | None:
     try:
         return read_socket(annotation)
     except NodeClassError as error:

@@ -13,7 +13,7 @@ import types
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Final, NamedTuple, TypeVar, Union, get_args, get_origin
 
 import numpy as np
 
@@ -29,6 +29,9 @@ class Sha256:
     def __str__(self) -> str:
         return self.hex[:12]
 
+
+ANY_FILE: Final = Sha256("any file")
+"""The identity that fits that of each file, and says nothing of it."""
 
 Known = int | Sha256
 """A known size: the number, or for `sha256[…]` the file."""
@@ -151,10 +154,10 @@ def read_socket(annotation: Any) -> SocketTypes | None:
         return SocketTypes(variable=annotation.__name__)
     if get_origin(annotation) in (Union, types.UnionType):
         options: list[SocketType] = []
-        for kind in [read_socket(part) for part in get_args(annotation)]:
-            if kind is None or not kind.options:
+        for socket_types in [read_socket(part) for part in get_args(annotation)]:
+            if socket_types is None or not socket_types.options:
                 return None
-            options.extend(kind.options)
+            options.extend(socket_types.options)
         return SocketTypes(tuple(options))
     if get_origin(annotation) is Annotated:
         python, *labels = get_args(annotation)
@@ -263,46 +266,48 @@ class Unifier:
         else:
             self._fit(source, given, target, expected)
 
-    def resolve(self, node: str, kind: SocketTypes) -> SocketTypes:
-        """Return `kind` with all sizes filled in that are known by now."""
-        if kind.variable is not None:
-            root = self._variable(node, kind)
+    def resolve(self, node: str, socket_types: SocketTypes) -> SocketTypes:
+        """Return `socket_types` with all sizes filled in that are known by now."""
+        if socket_types.variable is not None:
+            root = self._variable(node, socket_types)
             if root in self._given:
-                node, kind = self._given[root]
+                node, socket_types = self._given[root]
             elif self._expected.get(root):
-                node, kind = self._expected[root][0]
+                node, socket_types = self._expected[root][0]
         options: list[SocketType] = []
-        for option in kind.options:
+        for option in socket_types.options:
             dims = tuple(self._shown(node, dim) for dim in option.dims)
             options.append(SocketType(option.name, option.dtype, dims, option.python))
-        return SocketTypes(tuple(options), kind.variable, kind.anything)
+        return SocketTypes(tuple(options), socket_types.variable, socket_types.anything)
 
     def is_given(self, node: str, variable: SocketTypes) -> bool:
         """Return whether the type that flows into the sockets with this type variable is known."""
         return self._variable(node, variable) in self._given
 
-    def _variable(self, node: str, kind: SocketTypes) -> Key:
-        return self._root((node, f"<{kind.variable}>"))
+    def _variable(self, node: str, socket_types: SocketTypes) -> Key:
+        return self._root((node, f"<{socket_types.variable}>"))
 
-    def _give(self, variable: Key, node: str, kind: SocketTypes) -> None:
+    def _give(self, variable: Key, node: str, socket_types: SocketTypes) -> None:
         """Let a type, of an output of `node`, flow into the sockets with a type variable: it must
         agree with what flows into them already, and fit the inputs that they are linked to.
         """
         if variable in self._given:
             first_node, first = self._given[variable]
-            if len(first.options) != len(kind.options):
-                raise Mismatch(str(self.resolve(first_node, first)), str(self.resolve(node, kind)))
-            self._fit(node, kind, first_node, first)
+            if len(first.options) != len(socket_types.options):
+                raise Mismatch(
+                    str(self.resolve(first_node, first)), str(self.resolve(node, socket_types))
+                )
+            self._fit(node, socket_types, first_node, first)
             return
-        self._given[variable] = (node, kind)
+        self._given[variable] = (node, socket_types)
         for target, expected in self._expected[variable]:
-            self._fit(node, kind, target, expected)
+            self._fit(node, socket_types, target, expected)
 
-    def _expect(self, variable: Key, node: str, kind: SocketTypes) -> None:
+    def _expect(self, variable: Key, node: str, socket_types: SocketTypes) -> None:
         """Link a type variable to an input of `node`, which what flows into it must fit."""
-        self._expected[variable].append((node, kind))
+        self._expected[variable].append((node, socket_types))
         if variable in self._given:
-            self._fit(*self._given[variable], node, kind)
+            self._fit(*self._given[variable], node, socket_types)
 
     def _merge(self, variable: Key, other: Key) -> None:
         """Make two type variables one, with all that was given to or expected of either."""
@@ -310,8 +315,8 @@ class Unifier:
             return
         given, expected = self._given.pop(variable, None), self._expected.pop(variable, [])
         self._parent[variable] = other
-        for node, kind in expected:
-            self._expect(other, node, kind)
+        for node, socket_types in expected:
+            self._expect(other, node, socket_types)
         if given is not None:
             self._give(other, *given)
 
@@ -374,7 +379,7 @@ class Unifier:
     ) -> tuple[Size, Size] | None:
         for mine, other in zip(option.dims, given.dims, strict=True):
             size, other_size = self._size(target, mine), self._size(source, other)
-            if size and other_size and size.value != other_size.value:
+            if size and other_size and not _are_equal(size, other_size):
                 return size, other_size
         return None
 
@@ -392,6 +397,8 @@ class Unifier:
     def _equate(self, node: str, dim: Dim, other_node: str, other: Dim) -> bool:
         size, other_size = self._size(node, dim), self._size(other_node, other)
         root, other_root = self._size_root(node, dim), self._size_root(other_node, other)
+        if _fits_any_file(size) or _fits_any_file(other_size):
+            return True
         if size is None and other_size is None:
             if root != other_root:
                 self._parent[root] = other_root
@@ -399,7 +406,7 @@ class Unifier:
             self._sizes[root] = other_size
         elif size is not None and other_size is None:
             self._sizes[other_root] = size
-        return size is None or other_size is None or size.value == other_size.value
+        return size is None or other_size is None or _are_equal(size, other_size)
 
     def _size(self, node: str, dim: Dim) -> Size | None:
         if not isinstance(dim, str):
@@ -415,7 +422,9 @@ class Unifier:
 
     def _shown(self, node: str, dim: Dim) -> Dim:
         size = self._size(node, dim)
-        return dim if size is None else size.value
+        if size is None or _fits_any_file(size):
+            return dim
+        return size.value
 
     def _root(self, key: Key) -> Key:
         path = list(self._walk(key))
@@ -428,6 +437,15 @@ class Unifier:
         while key in self._parent:
             key = self._parent[key]
             yield key
+
+
+def _fits_any_file(size: Size | None) -> bool:
+    return size is not None and size.value == ANY_FILE
+
+
+def _are_equal(size: Size, other: Size) -> bool:
+    """Return whether two sizes are equal, or one of them fits any."""
+    return size.value == other.value or _fits_any_file(size) or _fits_any_file(other)
 
 
 def _same_form(option: SocketType, given: SocketType) -> bool:

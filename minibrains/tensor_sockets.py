@@ -37,9 +37,9 @@ class TensorForm:
         return f"{self.dtype} [B{sizes}]"
 
 
-def tensor_form(kind: SocketTypes) -> TensorForm | None:
+def tensor_form(types: SocketTypes) -> TensorForm | None:
     """Return the tensor form of these socket types; None if some have none, or the forms differ."""
-    forms = {_form_of(option) for option in kind.options}
+    forms = {_form_of(option) for option in types.options}
     if len(forms) == 1:
         return forms.pop()
     return None

@@ -314,13 +314,13 @@ def find_sampler(graph: Graph, logits: SocketRef) -> Sampler | None:
         if SocketRef(edge.source, edge.output.name) != logits:
             continue
         for output in graph.nodes[edge.target].cls.schema.outputs.values():
-            if any(option.name in CHOICES for option in output.kind.options):
+            if any(option.name in CHOICES for option in output.type.options):
                 return Sampler(edge.target, output.name)
     return None
 
 
 def _carries(edge: Edge, *names: str) -> bool:
-    return any(option.name in names for option in edge.output.kind.options)
+    return any(option.name in names for option in edge.output.type.options)
 
 
 def _console(graph: Graph) -> str | None:

@@ -199,29 +199,29 @@ class BackgroundNode:
 
     def reset(self, episode: Episode) -> None:
         """Start an episode of the node, and wait until it has."""
-        self._ask("reset", episode)
+        self._call_and_wait("reset", episode)
 
     def report(self) -> Mapping[str, Any]:
         """Return the node's results of the episode."""
-        report: Mapping[str, Any] = self._ask("report")
+        report: Mapping[str, Any] = self._call_and_wait("report")
         return report
 
     def is_done(self, episode: Episode) -> bool:
         """Return whether the node has everything of an episode."""
-        return bool(self._ask("is_done", episode))
+        return bool(self._call_and_wait("is_done", episode))
 
     def finish(self, results: Mapping[str, Any]) -> None:
         """Finish an episode of the node, and wait until it has."""
-        self._ask("finish", results)
+        self._call_and_wait("finish", results)
 
     def state(self) -> dict[str, Any]:
         """Return a copy of the node's state."""
-        state: dict[str, Any] = self._ask("state")
+        state: dict[str, Any] = self._call_and_wait("state")
         return state
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Restore a state that `state` returned."""
-        self._ask("load_state", state)
+        self._call_and_wait("load_state", state)
 
     def set(self, **widgets: Any) -> None:
         """Change widgets before the next call, because the node may be busy now."""
@@ -244,7 +244,7 @@ class BackgroundNode:
 
     # -- the thread --------------------------------------------------------------------------------
 
-    def _ask(self, method: str, *arguments: Any) -> Any:
+    def _call_and_wait(self, method: str, *arguments: Any) -> Any:
         """Call a method and wait for its result.
 
         Raises RunError if the node is still busy with an abandoned call after 5 s.

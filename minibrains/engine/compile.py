@@ -19,7 +19,7 @@ from minibrains.engine.plan import (
     OutputPlan,
     Plan,
     RegionPlan,
-    SlotKind,
+    SlotUse,
     Source,
     Step,
 )
@@ -46,7 +46,7 @@ def _output_of(step: Step, socket: str) -> OutputPlan:
 class _Compiler:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.slots: list[SlotKind] = ["last"]
+        self.slots: list[SlotUse] = ["last"]
         self.in_edges: dict[str, list[Edge]] = defaultdict(list)
         self.out_edges: dict[tuple[str, str], list[Edge]] = defaultdict(list)
         for edge in graph.edges:
@@ -393,11 +393,11 @@ class _Compiler:
 
     # -- slots and deliveries ----------------------------------------------------------------------
 
-    def _slot(self, output: OutputPlan, kind: SlotKind) -> int:
-        if kind not in output.slots:
-            output.slots[kind] = len(self.slots)
-            self.slots.append(kind)
-        return output.slots[kind]
+    def _slot(self, output: OutputPlan, use: SlotUse) -> int:
+        if use not in output.slots:
+            output.slots[use] = len(self.slots)
+            self.slots.append(use)
+        return output.slots[use]
 
     def _lay_slots(self) -> None:
         for name, node in self.graph.nodes.items():

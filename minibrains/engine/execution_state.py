@@ -21,7 +21,7 @@ from collections.abc import Hashable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from minibrains.engine.plan import TICK_SLOT, OutputPlan, Plan, SlotKind, Step
+from minibrains.engine.plan import TICK_SLOT, OutputPlan, Plan, SlotUse, Step
 from minibrains.engine.steps import UNSET, StepFunction
 from minibrains.errors import describe_error
 
@@ -72,8 +72,8 @@ class ExecutionState:
         """The current values; empty before the first `reset`."""
         self.initial: list[Any] = []
         """The values before the first tick of an episode."""
-        for kind in plan.slots:
-            self.initial.append(UNSET if kind == "last" else None)
+        for use in plan.slots:
+            self.initial.append(UNSET if use == "last" else None)
         # the steps that are due
         self.due_flags = bytearray(2 * self.size)
         """One byte a step: due on this tick; then one byte a step: due as soon as its clock
@@ -225,10 +225,10 @@ class ExecutionState:
                 delivered[name, output] = value, now
         delivered |= old._delivered()
 
-        for (node, output, kind), slot in self._slots().items():
-            if node in surviving and kind != "on" and (node, output) in delivered:
+        for (node, output, use), slot in self._slots().items():
+            if node in surviving and use != "on" and (node, output) in delivered:
                 value, delivered_at = delivered[node, output]
-                self.values[slot] = delivered_at if kind == "delivered_at" else value
+                self.values[slot] = delivered_at if use == "delivered_at" else value
 
     def _inherit_counters(self, old: ExecutionState, old_indices: Mapping[Hashable, int]) -> None:
         """Take over the counters of all steps and latches that the old plan has as well."""
@@ -300,20 +300,20 @@ class ExecutionState:
         return keys
 
     @cached_property
-    def output_slots(self) -> dict[tuple[str, str, SlotKind], int]:
-        """Return the slot of each output: (node, output, kind) -> slot,
+    def output_slots(self) -> dict[tuple[str, str, SlotUse], int]:
+        """Return the slot of each output: (node, output, use) -> slot,
         without the functions of lazy outputs.
         """
         return self._slots()
 
-    def _slots(self) -> dict[tuple[str, str, SlotKind], int]:
+    def _slots(self) -> dict[tuple[str, str, SlotUse], int]:
         lazy = self._lazy_slots()
-        slots: dict[tuple[str, str, SlotKind], int] = {}
+        slots: dict[tuple[str, str, SlotUse], int] = {}
         for step in self.plan.steps:
             for output in step.outputs:
-                for kind, slot in output.slots.items():
+                for use, slot in output.slots.items():
                     if slot not in lazy:
-                        slots[step.node, output.name, kind] = slot
+                        slots[step.node, output.name, use] = slot
         return slots
 
     def _delivered(self) -> dict[tuple[str, str], tuple[Any, int]]:
@@ -322,9 +322,9 @@ class ExecutionState:
         """
         found: dict[tuple[str, str], tuple[Any, int]] = {}
         slots = self._slots()
-        for (node, socket, kind), slot in slots.items():
+        for (node, socket, use), slot in slots.items():
             value = self.values[slot]
-            if kind in ("last", "last_or_none") and value is not self.initial[slot]:
+            if use in ("last", "last_or_none") and value is not self.initial[slot]:
                 delivered_at = slots.get((node, socket, "delivered_at"), TICK_SLOT)
                 found[node, socket] = value, self.values[delivered_at]
         return found

@@ -40,10 +40,10 @@ def instantiate_nodes(
 
 
 def _instantiate(checked: CheckedNode) -> Any:
-    kind = checked.cls.schema.brain
+    brain_class = checked.cls.schema.brain
     brain = None
-    if kind is not None and checked.brain is not None:
-        brain = kind.load(checked.brain)
+    if brain_class is not None and checked.brain is not None:
+        brain = brain_class.load(checked.brain)
     node = checked.cls(brain=brain, **checked.widgets)
     node.check()
     if checked.background != "process":

@@ -77,11 +77,11 @@ class NodeSpec:
             module = sys.modules[self.module] = importlib.util.module_from_spec(module_spec)
             module_spec.loader.exec_module(module)
         node: type[Node] = attrgetter(self.name)(module)
-        kind = node.schema.brain
+        brain_class = node.schema.brain
         brain = None
-        if kind is not None and self.brain is not None:
+        if brain_class is not None and self.brain is not None:
             self.brain.verify()  # it may have been replaced since the run began
-            brain = kind.load(Path(self.brain.file))
+            brain = brain_class.load(Path(self.brain.file))
         return node(brain=brain, **self.widgets)
 
 
@@ -104,7 +104,7 @@ class _HostCall:
 
 
 @dataclass(frozen=True, slots=True)
-class _AskHost:
+class _HostRead:
     """A question for the node's host, which the process of the run answers at once."""
 
     attribute: Literal["stopping", "start"]
@@ -265,7 +265,7 @@ class NodeProcess:
             return {}
         encoded = encode(constants, _CONSTANTS)
         try:
-            savings: Savings = self._ask("warm_up", encoded)
+            savings: Savings = self._call_child("warm_up", encoded)
         except NodeDied as death:
             self._unreported = NodeDied(str(death))
             raise
@@ -275,7 +275,7 @@ class NodeProcess:
     def reset(self, episode: Episode) -> None:
         """Start an episode of the node."""
         self._episode = episode
-        self._ask("reset", episode)
+        self._call_child("reset", episode)
 
     def tick(self, *arguments: Any) -> Any:
         """Call the node's `tick` and wait for its result.
@@ -283,36 +283,36 @@ class NodeProcess:
         Raises what the node raises, or NodeDied.
         """
         self._raise_unreported()
-        result = self._ask("tick", *arguments)
+        result = self._call_child("tick", *arguments)
         self._delay = 0.0
         return result
 
     def report(self) -> Mapping[str, Any]:
         """Return the node's results of the episode."""
-        report: Mapping[str, Any] = self._ask("report")
+        report: Mapping[str, Any] = self._call_child("report")
         return report
 
     def is_done(self, episode: Episode) -> bool:
         """Return whether the node has everything of an episode."""
-        return bool(self._ask("is_done", episode))
+        return bool(self._call_child("is_done", episode))
 
     def finish(self, results: Mapping[str, Any]) -> None:
         """Finish an episode of the node."""
-        self._ask("finish", dict(results))
+        self._call_child("finish", dict(results))
 
     def state(self) -> dict[str, Any]:
         """Return a copy of the node's state."""
-        state: dict[str, Any] = self._ask("state")
+        state: dict[str, Any] = self._call_child("state")
         return state
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Restore a state that `state` returned."""
-        self._ask("load_state", state)
+        self._call_child("load_state", state)
 
     def set(self, **widgets: Any) -> None:
         """Change widgets of the node."""
         self.spec = replace(self.spec, widgets={**self.spec.widgets, **widgets})
-        self._ask("set", widgets)
+        self._call_child("set", widgets)
 
     def close(self) -> None:
         """Close the node and end its process; after five seconds, kill it and raise RunError."""
@@ -351,7 +351,7 @@ class NodeProcess:
         self._state = _Ready(child)
         return savings
 
-    def _ask(self, method: str, *arguments: Any) -> Any:
+    def _call_child(self, method: str, *arguments: Any) -> Any:
         if self._child is None:
             raise self._absence("its process has ended")
         return self._call(self._child, math.inf, method, *arguments)
@@ -375,7 +375,7 @@ class NodeProcess:
                 except Exception as error:  # the answer is still to come
                     refused = error
                 continue
-            if isinstance(message, _AskHost):
+            if isinstance(message, _HostRead):
                 answer = getattr(self._host, message.attribute)
                 with suppress(OSError):  # the process has ended: `_receive` will say how
                     child.send(encode(answer, "what the host answered"))
@@ -458,7 +458,7 @@ class _ProcessHost(Host):
 
     @property
     def stopping(self) -> bool:
-        return bool(self._ask("stopping"))
+        return bool(self._read("stopping"))
 
     @property
     def workflow(self) -> WorkflowInfo:
@@ -466,14 +466,14 @@ class _ProcessHost(Host):
 
     @property
     def start(self) -> EpisodeStart | None:
-        start: EpisodeStart | None = self._ask("start")
+        start: EpisodeStart | None = self._read("start")
         return start
 
     def begin(self, start: EpisodeStart) -> None:
         raise AttributeError("the host of a node in a process of its own has no 'begin'")
 
-    def _ask(self, attribute: Literal["stopping", "start"]) -> Any:
-        self.parent.send(encode(_AskHost(attribute), "what the node asked its host"))
+    def _read(self, attribute: Literal["stopping", "start"]) -> Any:
+        self.parent.send(encode(_HostRead(attribute), "what the node asked its host"))
         return decode(self.parent.receive(), "what the host answered", "in its process")
 
     def _send(self, method: str, *arguments: Any, **named: Any) -> None:

@@ -118,7 +118,5 @@ def _emitted(node: Any, socket: str) -> Any:
 def _slots(execution: ExecutionState, node: str, socket: str) -> list[int]:
     known = execution.output_slots
     return [
-        known[node, socket, kind]
-        for kind in ("last", "last_or_none")
-        if (node, socket, kind) in known
+        known[node, socket, use] for use in ("last", "last_or_none") if (node, socket, use) in known
     ]

@@ -11,7 +11,7 @@ from minibrains.graph.socket_ref import SocketRef
 TICK_SLOT = 0
 """The slot that holds the number of the current tick."""
 
-SlotKind = Literal["last", "last_or_none", "on", "delivered_at"]
+SlotUse = Literal["last", "last_or_none", "on", "delivered_at"]
 """The content of a slot: the last value; the same, but None before the first; the value on its
 delivery tick, else None; the tick of the last delivery.
 """
@@ -40,7 +40,7 @@ class OutputPlan:
 
     name: str
     absent: bool
-    slots: dict[SlotKind, int] = field(default_factory=dict)
+    slots: dict[SlotUse, int] = field(default_factory=dict)
     steps_to_flag: list[int] = field(default_factory=list)
     """The indices of the steps that a delivery makes due, or pending if they have a clock."""
 
@@ -129,7 +129,7 @@ class Plan:
     graph: Graph
     steps: tuple[Step, ...]
     latches: tuple[Latch, ...]
-    slots: tuple[SlotKind, ...]
+    slots: tuple[SlotUse, ...]
     """The kind of each slot, by the number of the slot."""
     terminals: tuple[int, ...]
     """Slots that end the episode when they hold True."""

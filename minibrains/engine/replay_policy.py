@@ -117,14 +117,14 @@ def _inherited(emit: Callable[[], Any], node: str, tape: Tape) -> Callable[[], A
     return inherit
 
 
-def record_result(ask: Callable[..., Any], node: str, tape: Tape | None) -> Callable[..., Any]:
+def record_result(call: Callable[..., Any], node: str, tape: Tape | None) -> Callable[..., Any]:
     """Wrap the call of a background node so that its result or failure is written to the tape."""
     if tape is None:
-        return ask
+        return call
 
     def record(*arguments: Any) -> Any:
         try:
-            result = ask(*arguments)
+            result = call(*arguments)
             tape.add(node, "result", result)
         except Exception as error:
             tape.add(node, "failed", describe_error(error))

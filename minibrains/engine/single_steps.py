@@ -104,8 +104,8 @@ def _inputs(
 def _outputs(values: Sequence[Any], outputs: Iterable[OutputPlan]) -> dict[str, Any]:
     delivered: dict[str, Any] = {}
     for output in outputs:
-        for kind, slot in output.slots.items():
+        for use, slot in output.slots.items():
             value = values[slot]
-            if kind != "delivered_at" and value is not UNSET and value is not None:
+            if use != "delivered_at" and value is not UNSET and value is not None:
                 delivered[output.name] = value
     return delivered

@@ -265,12 +265,12 @@ class _StepBuilder:
         """
         values = self.execution.values
 
-        def ask(*arguments: Any) -> Any:
+        def call_and_wait(*arguments: Any) -> Any:
             call = background.submit(arguments, values[TICK_SLOT])
             background.wait(call)
             return call.take()
 
-        return self._not_counted(step, record_result(ask, step.node, self.context.tape))
+        return self._not_counted(step, record_result(call_and_wait, step.node, self.context.tape))
 
     def _not_counted(self, step: Step, call: Callable[..., Any]) -> Callable[..., Any]:
         """Count the time of a call as blocked, not as part of the tick."""

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from minibrains.engine.engine import Engine
-from minibrains.engine.plan import SlotKind
+from minibrains.engine.plan import SlotUse
 from minibrains.engine.steps import UNSET, StepFunction
 from minibrains.engine.tick import begin_tick, end_tick, is_terminal
 from minibrains.errors import RunError
 from minibrains.graph.socket_ref import SocketRef
 
-_KINDS: Final[tuple[SlotKind, ...]] = ("last", "last_or_none", "on")
+_USES: Final[tuple[SlotUse, ...]] = ("last", "last_or_none", "on")
 _TIMEOUT: Final = 100_000
 """The most ticks from one decision to the next: half an hour of a game."""
 
@@ -49,8 +49,8 @@ class Stepper:
         It is kept only if something outside of the region reads it.
         """
         execution = self.engine.execution
-        for kind in _KINDS:
-            slot = execution.output_slots.get((link.node, link.socket, kind))
+        for use in _USES:
+            slot = execution.output_slots.get((link.node, link.socket, use))
             if slot is not None and execution.values[slot] is not UNSET:
                 return execution.values[slot]
         return None

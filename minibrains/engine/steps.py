@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, Final
 
 from minibrains.annotations import ABSENT, Aged
-from minibrains.engine.plan import TICK_SLOT, InputPlan, OutputPlan, SlotKind
+from minibrains.engine.plan import TICK_SLOT, InputPlan, OutputPlan, SlotUse
 
 StepFunction = Callable[[], None]
 
@@ -41,7 +41,7 @@ def _undeclared(name: str) -> None:
 ArgumentShape = tuple[bool, bool, tuple[bool, ...]]
 """Shape of an argument: whether it takes many links; whether it is required; for each link, whether
 it is read as an Aged."""
-OutputShape = tuple[bool, tuple[SlotKind, ...], int]
+OutputShape = tuple[bool, tuple[SlotUse, ...], int]
 """Shape of an output: whether it may be absent; the kinds of its slots; the number of steps that a
 delivery marks as due."""
 Shape = tuple[tuple[ArgumentShape, ...], tuple[OutputShape, ...], bool]
@@ -213,11 +213,11 @@ class _SourceWriter:
             indent = "    "
         else:
             self._body.append(f"if out{index} is ABSENT: undeclared(names[{index}])")
-        for kind in slots:
+        for use in slots:
             slot = self._parameter("s")
-            delivered = f"values[{TICK_SLOT}]" if kind == "delivered_at" else f"out{index}"
+            delivered = f"values[{TICK_SLOT}]" if use == "delivered_at" else f"out{index}"
             self._body.append(f"{indent}values[{slot}] = {delivered}")
-            if kind == "on":
+            if use == "on":
                 self._body.append(f"{indent}one_tick_slots.append({slot})")
         if flag_count > ONE_BY_ONE:
             self._body.append(f"{indent}for flag in {self._parameter('t')}: due_flags[flag] = 1")

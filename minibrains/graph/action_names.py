@@ -109,8 +109,8 @@ def _downstream(node: str, out_edges: Mapping[str, list[Edge]]) -> Iterator[str]
 
 
 def _may_carry_an_action(edge: Edge) -> bool:
-    kind = edge.input.kind
-    return kind.variable is not None or any(option.name in _CARRIERS for option in kind.options)
+    types = edge.input.type
+    return types.variable is not None or any(option.name in _CARRIERS for option in types.options)
 
 
 def _difference(found: tuple[str, ...], expected: tuple[str, ...]) -> str:

@@ -21,7 +21,16 @@ from minibrains.graph.workflow import BrainPin, NodeEntry, Workflow
 from minibrains.node import Node, Register
 from minibrains.node_options import EXECUTORS, Executor
 from minibrains.node_schema import Input, NodeSchema, Output
-from minibrains.sockets import Known, Mismatch, Sha256, Size, SocketType, SocketTypes, Unifier
+from minibrains.sockets import (
+    ANY_FILE,
+    Known,
+    Mismatch,
+    Sha256,
+    Size,
+    SocketType,
+    SocketTypes,
+    Unifier,
+)
 from minibrains.values import is_value_type, parse_value
 from minibrains.widgets import Widget
 
@@ -84,14 +93,15 @@ class CheckedNode:
         """Return the value that the node itself gives to a name in the specs of its sockets.
 
         That is one of its sizes, the hash of its `brain` file, or the hash in a setting of the
-        brain called `…_sha256`, unless the node fits any file.
+        brain called `…_sha256`, which is ANY_FILE if the node fits any file.
         """
         digest = None
         if name == "brain":
             digest = self.brain_sha256
         elif name.endswith(OTHER_FILE) and self.header is not None:
-            if not self.cls.fits_any_file(self.widgets):
-                digest = self.header.config.get(name)
+            if self.cls.fits_any_file(self.widgets):
+                return ANY_FILE
+            digest = self.header.config.get(name)
         else:
             return self.sizes.get(name)
         if digest is None:
@@ -228,7 +238,7 @@ def resolve_sizes(graph: Graph, opened: Sizes) -> Unifier:
     """
     unifier = _unifier(graph.nodes, opened)
     for edge in graph.edges:
-        unifier.link(edge.source, edge.output.kind, edge.target, edge.input.kind)
+        unifier.link(edge.source, edge.output.type, edge.target, edge.input.type)
     return unifier
 
 
@@ -397,23 +407,26 @@ class _Checker:
         and the sizes that follow from it.
         """
         cls, entry = self.classes[name], self.entries[name]
-        kind, pin = cls.schema.brain, entry.brain
+        brain_class, pin = cls.schema.brain, entry.brain
         if pin is None:
             # an entry that cannot be read was reported when the file was read
-            if kind is not None and cls.schema.brain_required and entry.raw.get("brain") is None:
-                message = (
-                    f'{entry.type} needs a brain of kind {kind.kind!r}: "brain": "….safetensors"'
-                )
+            if (
+                brain_class is not None
+                and cls.schema.brain_required
+                and entry.raw.get("brain") is None
+            ):
+                kind = brain_class.kind
+                message = f'{entry.type} needs a brain of kind {kind!r}: "brain": "….safetensors"'
                 self._fault("required_brain_missing", message, name, "brain")
             return None, None, {}
         try:
-            if kind is None:
+            if brain_class is None:
                 raise BrainError(
                     f"{entry.type} has no brain, but the workflow gives it {pin.file!r}"
                 )
             path = self.find_brain(pin)
             header = read_header(path)
-            sizes = dict(kind.check_header(header))
+            sizes = dict(brain_class.check_header(header))
             sha256 = self.hash_brain(path, pin.sha256 is not None or _compares_brain(cls, entry))
         except BrainError as error:
             self._fault("invalid_brain", str(error), name, "brain")
@@ -452,7 +465,7 @@ class _Checker:
                 self._fault("too_many_links", "the input takes one link", name, socket, found=found)
             if not links and declared.must_be_linked and socket not in entry.inputs:
                 hint = f'Link it: "in": {{"{socket}": "node.output"}}'
-                message, expected = "nothing is linked to this input", str(declared.kind)
+                message, expected = "nothing is linked to this input", str(declared.type)
                 self._fault(
                     "required_input_missing", message, name, socket, expected=expected, hint=hint
                 )
@@ -514,9 +527,9 @@ def _bypassed_input(schema: NodeSchema, output: str) -> str | None:
     """Return the input that a bypassed node passes on to an output:
     the one in the same position, or the first that fits.
     """
-    kind = schema.outputs[output].kind
+    types = schema.outputs[output].type
     candidates = [
-        socket for socket, declared in schema.inputs.items() if _fits(declared.kind, kind)
+        socket for socket, declared in schema.inputs.items() if _fits(declared.type, types)
     ]
     opposite = dict(zip(schema.outputs, schema.inputs, strict=False)).get(output)
     if opposite in candidates:
@@ -535,16 +548,16 @@ def _compares_brain(cls: type[Node], entry: NodeEntry) -> bool:
     ]
     sockets.extend(cls.schema.outputs.values())
     for socket in sockets:
-        for option in socket.kind.options:
+        for option in socket.type.options:
             if "brain" in option.dims or "{brain}" in option.dims:
                 return True
     return False
 
 
-def _fits(kind: SocketTypes, other: SocketTypes) -> bool:
-    if kind.variable or other.variable:
-        return kind.variable == other.variable
-    names = {option.name for option in kind.options}
+def _fits(types: SocketTypes, other: SocketTypes) -> bool:
+    if types.variable or other.variable:
+        return types.variable == other.variable
+    names = {option.name for option in types.options}
     return any(option.name in names for option in other.options)
 
 
@@ -598,7 +611,7 @@ def _type_faults(
     unifier = _unifier(nodes, opened)
     for edge in edges:
         try:
-            unifier.link(edge.source, edge.output.kind, edge.target, edge.input.kind)
+            unifier.link(edge.source, edge.output.type, edge.target, edge.input.type)
         except Mismatch as error:
             link = f"{edge.source}.{edge.output.name}"
             yield Fault(
@@ -630,10 +643,10 @@ def _value_faults(node: CheckedNode, unifier: Unifier) -> Iterator[Fault]:
         variable = node.cls.schema.widgets[name].annotation
         if not isinstance(variable, TypeVar):
             continue
-        kind = unifier.resolve(node.id, SocketTypes(variable=variable.__name__))
-        if kind.options and not any(_is_of_type(value, option) for option in kind.options):
+        types = unifier.resolve(node.id, SocketTypes(variable=variable.__name__))
+        if types.options and not any(_is_of_type(value, option) for option in types.options):
             message = "the widget's value is not what its links carry"
-            expected = " or ".join(map(str, kind.options))
+            expected = " or ".join(map(str, types.options))
             yield Fault(
                 message,
                 node.id,
@@ -644,16 +657,16 @@ def _value_faults(node: CheckedNode, unifier: Unifier) -> Iterator[Fault]:
             )
 
 
-def _is_of_type(value: Any, kind: SocketType) -> bool:
+def _is_of_type(value: Any, socket_type: SocketType) -> bool:
     """Return whether a widget's value may flow into a socket of this type."""
-    if not is_value_type(kind.python):
-        return kind.python is object
+    if not is_value_type(socket_type.python):
+        return socket_type.python is object
     try:
-        parse_value(kind.python, value)
+        parse_value(socket_type.python, value)
     except ValueError:
         return False
-    if kind.dtype == "index" and isinstance(kind.dims[0], int):
-        return bool(0 <= value < kind.dims[0])
+    if socket_type.dtype == "index" and isinstance(socket_type.dims[0], int):
+        return bool(0 <= value < socket_type.dims[0])
     return True
 
 

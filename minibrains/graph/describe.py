@@ -51,7 +51,7 @@ def _describe_widget(declared: Widget) -> dict[str, Any]:
 def _describe_input(declared: Input) -> dict[str, Any]:
     return {
         "name": declared.name,
-        "type": str(declared.kind),
+        "type": str(declared.type),
         "reading": declared.reading,
         "many": declared.many,
         "optional": not declared.required,
@@ -62,31 +62,33 @@ def _describe_input(declared: Input) -> dict[str, Any]:
 def _describe_output(declared: Output) -> dict[str, Any]:
     return {
         "name": declared.name,
-        "type": str(declared.kind),
+        "type": str(declared.type),
         "lazy": declared.lazy,
         "absent": declared.absent,
         "doc": declared.doc,
     }
 
 
-def _describe_brain(kind: type[Brain], required: bool) -> dict[str, Any]:
+def _describe_brain(brain_class: type[Brain], required: bool) -> dict[str, Any]:
     tensors = []
-    for name, tensor in kind.schema.tensors.items():
+    for name, tensor in brain_class.schema.tensors.items():
         tensors.append({"name": name, "type": tensor.spec, "doc": tensor.doc})
     return {
-        "kind": kind.kind,
-        "version": kind.version,
+        "kind": brain_class.kind,
+        "version": brain_class.version,
         "required": required,
         "tensors": tensors,
-        "further_tensors": _overrides(kind, "tensor_specs") or _overrides(kind, "check_tensors"),
+        "further_tensors": _overrides(brain_class, "tensor_specs")
+        or _overrides(brain_class, "check_tensors"),
         "settings": [
-            _describe_setting(name, declared) for name, declared in kind.schema.settings.items()
+            _describe_setting(name, declared)
+            for name, declared in brain_class.schema.settings.items()
         ],
     }
 
 
-def _overrides(kind: type[Brain], method: str) -> bool:
-    return getattr(kind, method).__func__ is not getattr(Brain, method).__func__
+def _overrides(brain_class: type[Brain], method: str) -> bool:
+    return getattr(brain_class, method).__func__ is not getattr(Brain, method).__func__
 
 
 def _describe_setting(name: str, declared: SettingField) -> dict[str, Any]:

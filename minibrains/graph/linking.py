@@ -43,21 +43,23 @@ def linking(draft: Draft, types: Iterable[type[Node]]) -> Linking:
     outputs: dict[SocketKey, str] = {}
     inputs: dict[SocketKey, str] = {}
     output_types: dict[str, SocketTypes] = {}
-    input_types = {str(WHEN.kind): WHEN.kind}
-    for key, kind in _outputs(draft):
-        outputs[key] = str(kind)
-        output_types[str(kind)] = kind
-    for key, kind in _inputs(draft):
-        inputs[key] = str(kind)
-        input_types[str(kind)] = kind
+    input_types = {str(WHEN.type): WHEN.type}
+    for key, socket_types in _outputs(draft):
+        outputs[key] = str(socket_types)
+        output_types[str(socket_types)] = socket_types
+    for key, socket_types in _inputs(draft):
+        inputs[key] = str(socket_types)
+        input_types[str(socket_types)] = socket_types
     for cls in types:
         for output in cls.schema.outputs.values():
-            output_types[str(output.kind)] = output.kind
+            output_types[str(output.type)] = output.type
         for declared in cls.schema.inputs.values():
-            input_types[str(declared.kind)] = declared.kind
+            input_types[str(declared.type)] = declared.type
     fits: dict[str, list[str]] = {}
-    for type_name, kind in output_types.items():
-        fits[type_name] = [other for other in input_types if may_flow(kind, input_types[other])]
+    for type_name, socket_types in output_types.items():
+        fits[type_name] = [
+            other for other in input_types if may_flow(socket_types, input_types[other])
+        ]
     return Linking(outputs, inputs, fits, _before(draft))
 
 
@@ -78,10 +80,10 @@ def _outputs(draft: Draft) -> Iterator[tuple[SocketKey, SocketTypes]]:
     unifier = _unifier(draft, _links(draft))
     for name, node in draft.nodes.items():
         for declared in node.cls.schema.outputs.values():
-            kind = declared.kind
-            if kind.variable is None or unifier.is_given(name, kind):
-                kind = unifier.resolve(name, kind)
-            yield (name, declared.name), kind
+            socket_types = declared.type
+            if socket_types.variable is None or unifier.is_given(name, socket_types):
+                socket_types = unifier.resolve(name, socket_types)
+            yield (name, declared.name), socket_types
 
 
 def _inputs(draft: Draft) -> Iterator[tuple[SocketKey, SocketTypes]]:
@@ -93,14 +95,14 @@ def _inputs(draft: Draft) -> Iterator[tuple[SocketKey, SocketTypes]]:
             key = name, declared.name
             if key not in linked or declared.many:
                 unifier = all_linked
-            elif declared.kind.variable is None:
+            elif declared.type.variable is None:
                 # only the sizes of the node itself count: a unifier for every input would take too
                 # long
                 unifier = unlinked
             else:
                 others = [edge for edge in _links(draft) if (edge.target, edge.input.name) != key]
                 unifier = _unifier(draft, others)
-            yield key, unifier.resolve(name, declared.kind)
+            yield key, unifier.resolve(name, declared.type)
 
 
 def _links(draft: Draft) -> list[Edge]:
@@ -112,7 +114,7 @@ def _unifier(draft: Draft, links: Iterable[Edge]) -> Unifier:
     unifier = Unifier(lambda node, name: draft.nodes[node].known(name))
     for edge in links:
         with suppress(Mismatch):
-            unifier.link(edge.source, edge.output.kind, edge.target, edge.input.kind)
+            unifier.link(edge.source, edge.output.type, edge.target, edge.input.type)
     return unifier
 
 

@@ -78,5 +78,5 @@ def _upstream(node: str, in_edges: Mapping[str, list[Edge]]) -> Iterator[str]:
 
 
 def _may_carry_a_pad(edge: Edge) -> bool:
-    kind = edge.input.kind
-    return kind.variable is not None or any(option.name == "pad" for option in kind.options)
+    types = edge.input.type
+    return types.variable is not None or any(option.name == "pad" for option in types.options)

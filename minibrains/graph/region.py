@@ -63,8 +63,8 @@ def find_region(
     return finder.region(reward)
 
 
-def _is_number(kind: SocketTypes) -> bool:
-    return all(option.python is float for option in kind.options) and bool(kind.options)
+def _is_number(types: SocketTypes) -> bool:
+    return all(option.python is float for option in types.options) and bool(types.options)
 
 
 class _RegionFinder:
@@ -230,9 +230,9 @@ class _RegionFinder:
                 raise MinibrainsError(
                     f"the reward {reward!r} is no output of the workflow; expected NODE.SOCKET"
                 )
-            if not _is_number(node.cls.schema.outputs[socket].kind):
-                kind = node.cls.schema.outputs[socket].kind
-                raise MinibrainsError(f"the reward {reward!r} carries {kind}; expected a number")
+            if not _is_number(node.cls.schema.outputs[socket].type):
+                types = node.cls.schema.outputs[socket].type
+                raise MinibrainsError(f"the reward {reward!r} carries {types}; expected a number")
             return SocketRef(name, socket)
         found = [name for name, node in self.nodes.items() if "reward" in node.cls.schema.outputs]
         sums = [name for name in found if not self._is_game(name)]

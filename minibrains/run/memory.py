@@ -23,7 +23,7 @@ would ignore."""
 
 
 @contextmanager
-def without_collector() -> Iterator[None]:
+def without_garbage_collection() -> Iterator[None]:
     """Pause the garbage collector while nodes are opened:
     the objects that imports make are kept anyway.
     """

@@ -30,7 +30,7 @@ from minibrains.run.episode import EpisodeResult, episode_row, errors_since
 from minibrains.run.folder import RunFolder
 from minibrains.run.host import Map, RunHost
 from minibrains.run.load_shedder import LoadShedder
-from minibrains.run.memory import freeze_heap, without_collector
+from minibrains.run.memory import freeze_heap, without_garbage_collection
 from minibrains.run.parallel import ParallelEpisodes
 from minibrains.run.realtime import RealtimeClock
 from minibrains.run.spec import RunSpec
@@ -533,7 +533,7 @@ class Run:
     def _open_engine(self) -> None:
         self._holds_process = True
         Run._open_engines += 1
-        with without_collector():
+        with without_garbage_collection():
             self.engine.open(self.make_host)
         if self.settings.clock == "realtime":
             self._use_realtime_clock()

@@ -179,8 +179,8 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
 
         def port(link: SocketRef, is_action: bool) -> Port:
             schema = engine.plan.graph.nodes[link.node].cls.schema
-            kind = unifier.resolve(link.node, schema.outputs[link.socket].kind)
-            return Port(f"{link.node}/{link.socket}", kind, is_action)
+            socket_types = unifier.resolve(link.node, schema.outputs[link.socket].type)
+            return Port(f"{link.node}/{link.socket}", socket_types, is_action)
 
         self._observed = {link: port(link, is_action=False) for link in region.inputs}
         self._acted = {link: port(link, is_action=True) for link in region.outputs}

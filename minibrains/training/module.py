@@ -77,6 +77,11 @@ class RegionModule(nn.Module):
         return tuple(self._nodes)
 
     @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of the inputs of `forward`, "node/socket" each: the outputs that are read."""
+        return tuple(f"{link.node}/{link.socket}" for link in self._region.inputs)
+
+    @property
     def outputs(self) -> tuple[str, ...]:
         """The names of the outputs, "node/socket"."""
         return tuple(f"{link.node}/{link.socket}" for link in self._region.outputs)
@@ -104,7 +109,7 @@ class RegionModule(nn.Module):
         for link in self._region.inputs:
             schema = self.graph.nodes[link.node].cls.schema
             name = f"{link.node}/{link.socket}"
-            port = Port(name, unifier.resolve(link.node, schema.outputs[link.socket].kind), False)
+            port = Port(name, unifier.resolve(link.node, schema.outputs[link.socket].type), False)
             zeros = np.zeros(port.space.shape or (), port.space.dtype)
             examples[name] = torch.from_numpy(zeros)[None]
         return examples
@@ -186,7 +191,7 @@ class RegionModule(nn.Module):
                 "that is trained"
             )
         if node.output_forms[socket].python is not float:
-            kind = node.schema.outputs[socket].kind
+            kind = node.schema.outputs[socket].type
             raise MinibrainsError(f"{output!r} carries {kind}; expected a number")
         found = copy.copy(self)
         found._region = replace(self._region, outputs=(SocketRef(name, socket),))

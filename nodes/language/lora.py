@@ -244,7 +244,7 @@ class LoRALoader(Node, category="language"):
 
     @classmethod
     def fits_any_file(cls, widgets: Mapping[str, Any]) -> bool:
-        return bool(widgets["weight"] == 0)
+        return widgets.get("weight") == 0
 
     def tick(self) -> AdapterLink:
         if self.brain.ref is None:

@@ -30,7 +30,6 @@ from nodes.training import checkpoint, curves
 if TYPE_CHECKING:
     import torch
 
-    from minibrains.graph.socket_ref import SocketRef
     from minibrains.training.env import WorkflowEnv
     from minibrains.training.module import RegionModule
 
@@ -168,9 +167,9 @@ class CloneNetwork(
         self._saved = -1
         """The number of decisions at the last checkpoint; -1: there is none."""
         # what is wrong with these is refused before the first tick
-        graph = self._make_network().graph
-        find_teacher(graph, self.teacher)
-        _check_dropout(self.input_dropout, graph.region.inputs)
+        network = self._make_network()
+        find_teacher(network.graph, self.teacher)
+        _check_dropout(self.input_dropout, network.inputs)
 
     def reset(self, episode: Episode) -> None:
         self._close_training()
@@ -498,9 +497,9 @@ def _by_name(observation: Any) -> Mapping[str, Any]:
     return {_ONLY: observation}
 
 
-def _check_dropout(dropout: Mapping[str, float], inputs: Sequence[SocketRef]) -> None:
-    """Raise MinibrainsError unless `dropout` has shares of these inputs."""
-    known = [str(link) for link in inputs]
+def _check_dropout(dropout: Mapping[str, float], inputs: Sequence[str]) -> None:
+    """Raise MinibrainsError unless `dropout` has shares of these inputs, "node/socket"."""
+    known = [name.replace("/", ".") for name in inputs]
     for output, share in dropout.items():
         if output not in known:
             raise MinibrainsError(

@@ -226,7 +226,7 @@ def _describe(name: str, cls: type[Node]) -> dict[str, Any]:
 
 def _input(declared: Input) -> dict[str, Any]:
     return {
-        **_kind(declared.kind),
+        **_kind(declared.type),
         "reading": declared.reading,
         "many": declared.many,
         "required": declared.required,
@@ -237,7 +237,7 @@ def _input(declared: Input) -> dict[str, Any]:
 
 def _output(declared: Output) -> dict[str, Any]:
     return {
-        **_kind(declared.kind),
+        **_kind(declared.type),
         "absent": declared.absent,
         "lazy": declared.lazy,
         "doc": declared.doc,

@@ -66,7 +66,7 @@ def _node_info(
 
     for socket in schema.inputs.values():
         group = required if socket.must_be_linked else optional
-        group[socket.name] = [_socket_type(socket.kind), _tooltip(socket.doc)]
+        group[socket.name] = [_socket_type(socket.type), _tooltip(socket.doc)]
 
     if schema.brain is not None:
         files = list(brains.get(schema.brain.kind, ()))
@@ -86,7 +86,7 @@ def _node_info(
     return {
         "input": {"required": required, "optional": optional},
         "input_order": {"required": list(required), "optional": list(optional)},
-        "output": [_socket_type(output.kind) for output in schema.outputs.values()],
+        "output": [_socket_type(output.type) for output in schema.outputs.values()],
         "output_is_list": [False] * len(schema.outputs),
         "output_name": list(schema.outputs),
         "output_tooltips": [output.doc for output in schema.outputs.values()],

@@ -33,7 +33,7 @@ class RequestHandler:
         """Pass on a value from outside the run to a node."""
         raise NotImplementedError
 
-    def answer(self, command: WorkerCommand, number: int, *content: Any) -> None:
+    def handle(self, command: WorkerCommand, number: int, *content: Any) -> None:
         """Carry out a command, which may be slow, while the game goes on, and send the answer."""
         try:
             answer = self._carry_out(command, *content)

@@ -228,7 +228,7 @@ class RunQueue:
         """Pause a run; return `records`, a tape of its last ticks, and `nodes`, those that are no
         hook's; or `error` and `faults`.
         """
-        return await self._ask(run, "recent")
+        return await self._request(run, "recent")
 
     async def begin_fork(self, run: ServerRun) -> None:
         """Add a run that begins in the middle of another, and wait until it has a run folder: it is
@@ -242,21 +242,21 @@ class RunQueue:
         """Return `first`, `last`, `marks` and `series` of a recorded run once it was read, or
         `error` and `faults`.
         """
-        return await self._ask(run, "timeline")
+        return await self._request(run, "timeline")
 
     async def fork_point(self, run: ServerRun, tick: int) -> dict[str, Any]:
         """Return `tick` and `point` for a fork of a recorded run, or `error` and `faults`."""
-        return await self._ask(run, "fork", tick)
+        return await self._request(run, "fork", tick)
 
     async def digests(self, run: ServerRun) -> dict[str, Any]:
         """Return `digests` of the ticks of a recorded run after the `first`, or `error` and
         `faults`.
         """
-        return await self._ask(run, "digests")
+        return await self._request(run, "digests")
 
     async def happened(self, run: ServerRun, tick: int) -> dict[str, Any]:
         """Return what happened on a tick of a recorded run, by name, or `error` and `faults`."""
-        return await self._ask(run, "happened", tick)
+        return await self._request(run, "happened", tick)
 
     async def find(
         self, run: ServerRun, node: str, output: str, condition: Breakpoint | None
@@ -264,7 +264,7 @@ class RunQueue:
         """Return `marks` where a condition begins to hold in a recorded run, or a number changes
         most; or `error` and `faults`.
         """
-        return await self._ask(run, "find", node, output, condition)
+        return await self._request(run, "find", node, output, condition)
 
     async def cancel(self, prompt_ids: Collection[str]) -> None:
         """Remove runs from the queue. Raises OSError."""
@@ -293,7 +293,7 @@ class RunQueue:
         """Change the graph of a running run; return `changed`, for people,
         or `error` and `faults`.
         """
-        found = await self._ask(run, "edit", workflow)
+        found = await self._request(run, "edit", workflow)
         if "error" not in found:
             run.data = workflow
             run.workflow = parse_workflow(workflow, run.workflow.path)
@@ -303,29 +303,31 @@ class RunQueue:
         self, run: ServerRun, breakpoints: tuple[Breakpoint, ...]
     ) -> dict[str, Any]:
         """Replace the breakpoints of a run; return `breakpoints`, or `error` and `faults`."""
-        return await self._ask(run, "breakpoints", breakpoints)
+        return await self._request(run, "breakpoints", breakpoints)
 
     async def save_state(self, run: ServerRun, node: str, name: str) -> dict[str, Any]:
         """Write the state of a running console's game; return `state`, `game` and `file`,
         or `error` and `faults`.
         """
-        return await self._ask(run, "save_state", node, name)
+        return await self._request(run, "save_state", node, name)
 
     async def keep_clip(self, run: ServerRun) -> dict[str, Any]:
         """Write a clip of what a run has just shown; return `folder`, `file` and `seconds`,
         or `error` and `faults`.
         """
-        return await self._ask(run, "clip")
+        return await self._request(run, "clip")
 
     async def record(self, run: ServerRun, is_on: bool) -> dict[str, Any]:
         """Begin or end a tape of a run; return `recording`, or `error` and `faults`."""
-        found = await self._ask(run, "record", is_on)
+        found = await self._request(run, "record", is_on)
         if "error" not in found:
             run.live_state.put("run", {"recorded": True, "recording": is_on})
             self._notify(run, "changed", {})
         return found
 
-    async def _ask(self, run: ServerRun, command: WorkerCommand, *content: Any) -> dict[str, Any]:
+    async def _request(
+        self, run: ServerRun, command: WorkerCommand, *content: Any
+    ) -> dict[str, Any]:
         """Send the worker a command and wait for its answer."""
         if run.over or run.worker is None:
             raise MinibrainsError(f"the run is {run.state}; expected one that is running")

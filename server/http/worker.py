@@ -134,7 +134,7 @@ class WorkerProcess:
             self._handler.receive(*content)
         else:
             threading.Thread(
-                target=self._handler.answer, args=(command, *content), name="answers", daemon=True
+                target=self._handler.handle, args=(command, *content), name="answers", daemon=True
             ).start()
 
 

@@ -89,7 +89,7 @@ def test_every_console_has_what_evaluation_pins() -> None:
         cls = REGISTRY[name]
         assert issubclass(cls, Console)
         assert set(cls.schema.widgets) >= {"game", "states", "noop_max", "write", "players"}
-        assert cls.schema.outputs["terminated"].kind == cls.schema.outputs["truncated"].kind
+        assert cls.schema.outputs["terminated"].type == cls.schema.outputs["truncated"].type
     assert REGISTRY["console_pack.Counting"].schema.widgets["game"].required
     assert REGISTRY["RetroEmulator"].schema.widgets["game"].default == "Airstriker-Genesis-v0"
 

@@ -149,6 +149,20 @@ def test_another_model_is_played_without_the_adapter_of_the_first(
     assert main(["check", "sf2_ram_text", *brain, "--set", "lora.weight=0"]) == 0
 
 
+def test_an_adapter_of_weight_0_may_be_linked_to_two_models(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = VLMBrain.load(bundled_dir("models") / "vlm/sf2-untrained.safetensors")
+    model.save(tmp_path / "mine.safetensors", title="my own model", made_by="test")
+    workflow = json.loads((bundled_dir("workflows") / "sf2_ram_text.json").read_text())
+    nodes = workflow["nodes"]
+    nodes["second"] = {**nodes["strategist"], "brain": str(tmp_path / "mine.safetensors")}
+    (tmp_path / "two.json").write_text(json.dumps(workflow))
+    assert main(["check", str(tmp_path / "two.json")]) == 2
+    assert "of second, 'my own model', " in capsys.readouterr().err
+    assert main(["check", str(tmp_path / "two.json"), "--set", "lora.weight=0"]) == 0
+
+
 def test_an_adapter_is_compared_wherever_its_link_passes_through(
     tmp_path: Path, stranger: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

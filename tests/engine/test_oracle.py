@@ -319,7 +319,7 @@ def workflows(draw: st.DrawFn) -> Entries:
             if wide or place < reader - 3:
                 found = far
             for name, output in cls.schema.outputs.items():
-                if output.kind.label == label:
+                if output.type.label == label:
                     found.append(f"n{place}.{name}")
         if not near:
             return st.sampled_from(far)
@@ -332,7 +332,7 @@ def workflows(draw: st.DrawFn) -> Entries:
     for place, cls in enumerate(classes):
         entry: dict[str, Any] = {"type": f"{cls.__name__}@1", "set": {}, "in": {}}
         for name, declared in cls.schema.inputs.items():
-            wanted = links(place, declared.kind.label)
+            wanted = links(place, declared.type.label)
             if declared.many:
                 entry["in"][name] = draw(st.lists(wanted, max_size=3))
             elif declared.must_be_linked or draw(st.booleans()):

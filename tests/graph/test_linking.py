@@ -94,7 +94,7 @@ def test_types_that_are_not_in_the_workflow_are_known_too() -> None:
     found = _linking({"console": CONSOLE})
     for cls in REGISTRY.values():
         for output in cls.schema.outputs.values():
-            takers = found.fits[str(output.kind)]
+            takers = found.fits[str(output.type)]
             assert "anything" in takers
     assert "frame u8[h w {c}]" in found.fits["frame u8[h w 3]"]
     assert "pad" not in found.fits["frame u8[h w 3]"]

@@ -72,11 +72,11 @@ class ReferenceEngine:
             # like ComfyUI: what feeds the input at the same place if it has the same type, else the
             # first that has
             kind, place = (
-                schema.outputs[link.socket].kind.label,
+                schema.outputs[link.socket].type.label,
                 list(schema.outputs).index(link.socket),
             )
             alike = [
-                name for name, declared in schema.inputs.items() if declared.kind.label == kind
+                name for name, declared in schema.inputs.items() if declared.type.label == kind
             ]
             if not alike:
                 return None

@@ -180,9 +180,9 @@ def test_the_tick_at_which_an_agent_lost_is_found_and_another_brain_would_have_w
     timeline.get_by_role("button", name="Run from here").click()
     beside = page.page.get_by_role("region", name="Two runs side by side")
     expect(beside.get_by_role("status")).to_contain_text("The two differ from tick")
-    assert page.ask("session.beside.run.result.episodes[0].won") is True
+    assert page.ask("session.comparison.run.result.episodes[0].won") is True
     slider.fill(str(lost_at))
-    page.until(f"session.run.ticks === {lost_at} && session.beside.run.ticks === {lost_at}")
+    page.until(f"session.run.ticks === {lost_at} && session.comparison.run.ticks === {lost_at}")
     expect(beside).to_contain_text("won")
     if screenshots is not None:
         for game in ("The recorded game", "The other game"):
@@ -190,12 +190,12 @@ def test_the_tick_at_which_an_agent_lost_is_found_and_another_brain_would_have_w
         page.page.screenshot(path=screenshots / "editor-would-have-won-light-1280x800.png")
 
     # played to its end, the recorded game is followed by the end of the other one
-    last, beside_last = page.ask("[session.timeline.last, session.beside.timeline.last]")
+    last, beside_last = page.ask("[session.timeline.last, session.comparison.timeline.last]")
     assert last < beside_last
     slider.fill(str(last - 60))
     page.until(f"session.run.ticks === {last - 60}")
     page.page.get_by_role("button", name="Resume").click()
-    page.until(f"session.run.ticks === {last} && session.beside.run.ticks === {beside_last}")
+    page.until(f"session.run.ticks === {last} && session.comparison.run.ticks === {beside_last}")
 
 
 @pytest.mark.slow
@@ -219,7 +219,7 @@ def test_a_fork_is_shown_beside_the_recorded_run(
     beside = page.page.get_by_role("region", name="Two runs side by side")
     said = beside.get_by_role("status")
     expect(said).to_contain_text(re.compile(r"The two differ from tick \d+ on: console\.pad1: "))
-    differs_at = page.ask("session.beside.differsAt")
+    differs_at = page.ask("session.comparison.differsAt")
     assert 100 < differs_at < 250
 
     # the list of runs knows which is which
@@ -234,15 +234,15 @@ def test_a_fork_is_shown_beside_the_recorded_run(
     recorded = beside.get_by_label("The recorded game")
     for tick in (differs_at, 240, 60):
         slider.fill(str(tick))
-        page.until(f"session.run.ticks === {tick} && session.beside.run.ticks === {tick}")
+        page.until(f"session.run.ticks === {tick} && session.comparison.run.ticks === {tick}")
         expect(other).to_have_attribute("data-tick", str(tick))
         expect(recorded).to_have_attribute("data-tick", str(tick))
     timeline.get_by_label("Marks to go to").select_option("difference")
     timeline.get_by_role("button", name="The next mark").click()
-    page.until(f"session.beside.run.ticks === {differs_at}")
+    page.until(f"session.comparison.run.ticks === {differs_at}")
     slider.fill("240")
     expect(other).to_have_attribute("data-tick", "240")
-    assert least_contrast(page.page, "#beside") >= 4.5
+    assert least_contrast(page.page, "#comparison") >= 4.5
     if screenshots is not None:
         page.page.screenshot(path=screenshots / "editor-fork-light-1280x800.png")
 
@@ -250,7 +250,7 @@ def test_a_fork_is_shown_beside_the_recorded_run(
     slider.fill("100")
     page.until("session.run.ticks === 100")
     page.page.get_by_role("button", name="Resume").click()
-    page.until("session.run.ticks === 250 && session.beside.run.ticks === 250")
+    page.until("session.run.ticks === 250 && session.comparison.run.ticks === 250")
 
     # a tick is found by a value
     slider.fill("0")
@@ -274,13 +274,13 @@ def test_a_fork_is_shown_beside_the_recorded_run(
     expect(timeline.locator("output")).to_contain_text("console.reward > 0")
 
     # another fork takes the place of the first one
-    first = page.ask("session.beside.run.replayOf")
+    first = page.ask("session.comparison.run.replayOf")
     slider.fill("150")
     page.until("session.run.ticks === 150")
     page.set_widget("random", "hold", "4")
     timeline.get_by_role("button", name="Run from here").click()
-    page.until(f"session.beside?.timeline && session.beside.run.replayOf !== {first!r}")
-    differs_at = page.ask("session.beside.differsAt")
+    page.until(f"session.comparison?.timeline && session.comparison.run.replayOf !== {first!r}")
+    differs_at = page.ask("session.comparison.differsAt")
     assert differs_at >= 150
 
     beside.get_by_role("button", name="Show only one run").click()

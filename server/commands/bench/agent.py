@@ -299,7 +299,7 @@ def _painters(engine: Engine) -> list[str]:
 
 def _takes_frame(cls: type[Node]) -> bool:
     for socket in cls.schema.inputs.values():
-        if any(option.name == "frame" for option in socket.kind.options):
+        if any(option.name == "frame" for option in socket.type.options):
             return True
     return False
 

@@ -6,7 +6,7 @@ import { diffWorkflows } from "../model/diff";
 import { dumpJson, type JsonObject } from "../model/json";
 import { EMPTY, parseWorkflow, stem, type Workflow, WorkflowError } from "../model/workflow";
 import { download, h } from "../ui/dom";
-import { ask, openDialog, showMessage } from "../ui/overlay";
+import { openDialog, promptForText, showMessage } from "../ui/overlay";
 import type { Editor } from "./editor";
 
 /** Milliseconds that a download gets to begin. */
@@ -99,7 +99,7 @@ export class Files {
     const { document } = this.editor;
     if (!this.editor.isChecked) await this.editor.check(); // so that a workflow of an older version is saved in its migrated form
     if (document.file && !as) return this.#write(document.file, document.sha256);
-    const name = await ask("Save workflow", "File name", this.#stem, "Save");
+    const name = await promptForText("Save workflow", "File name", this.#stem, "Save");
     return name === null ? false : this.#write(`${name.replace(/\.json$/, "")}.json`, null);
   }
 
@@ -191,7 +191,7 @@ export class Files {
   }
 
   async rename(file: string): Promise<void> {
-    const name = await ask("Rename workflow", "File name", stem(file), "Rename");
+    const name = await promptForText("Rename workflow", "File name", stem(file), "Rename");
     if (name === null) return;
     const wanted = `${name.replace(/\.json$/, "")}.json`;
     await this.#reportErrors(async () => {

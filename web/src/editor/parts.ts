@@ -6,7 +6,7 @@ import type { NodeType } from "../model/catalog";
 import { own } from "../model/json";
 import { neededBy } from "../model/subgraphs";
 import type { Subgraph } from "../model/workflow";
-import { ask, showMessage } from "../ui/overlay";
+import { promptForText, showMessage } from "../ui/overlay";
 import type { Editor } from "./editor";
 
 /** The category of parts in the palette. */
@@ -46,7 +46,7 @@ export class Parts {
   async save(name: string, subgraph: Subgraph): Promise<void> {
     const { document, parts } = this.editor;
     const proposed = subgraph.part ?? name;
-    const wanted = (await ask("Save as a part", "Name", proposed, "Save"))?.trim();
+    const wanted = (await promptForText("Save as a part", "Name", proposed, "Save"))?.trim();
     if (!wanted) return;
     if (wanted !== subgraph.part && parts.some((part) => part.name === wanted)) {
       showMessage(`There is a part ${wanted} already. Save under another name.`, "error");

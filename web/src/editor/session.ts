@@ -1,8 +1,8 @@
 /** The run that the page shows: starts it, controls it, and applies the server's events to it. */
 
 import { api, type Control, type Fault, faultText, RequestError, type Timeline } from "../api";
-import { Beside } from "../live/beside";
 import { WHOLE_TICK } from "../live/budget";
+import { Comparison } from "../live/comparison";
 import { Connection } from "../live/connection";
 import { FullPicture } from "../live/full_picture";
 import { LiveView } from "../live/live_view";
@@ -19,7 +19,7 @@ import { flatNodes, shownOutputs } from "../model/subgraphs";
 import type { Sweep } from "../model/sweep";
 import { modeOf, type Workflow } from "../model/workflow";
 import { download } from "../ui/dom";
-import { ask, clearMessages, showMessage } from "../ui/overlay";
+import { clearMessages, promptForText, showMessage } from "../ui/overlay";
 import type { Editor } from "./editor";
 
 /** A second stop kills the worker, so one that comes sooner than this is taken for a double click. */
@@ -29,7 +29,7 @@ const SECOND_STOP_MS = 1500;
 const MAX_IN_FULL = 10;
 
 /** The name, for the web worker, of the canvas beside that of another run; no node can have it. */
-const BESIDE = "beside another";
+const COMPARISON = "comparison";
 
 /** Return whether two workflows have the same nodes, also inside of boxes. */
 const isSameGraph = (a: Workflow, b: Workflow): boolean =>
@@ -85,7 +85,7 @@ export class Session {
   #lastSeed = 0;
   #behind: { workflow: Workflow; outputs: ReadonlyMap<string, string> } | null = null;
   /** A second run beside the one that is rewound, at the same tick; null: there is none. */
-  beside: Beside | null = null;
+  comparison: Comparison | null = null;
   #gameCanvas: HTMLCanvasElement | null = null;
   #seeking: Seeking | null = null;
   /** The numbers that Preview nodes are given on all ticks of the run that is rewound, once its tape was read. */
@@ -246,7 +246,7 @@ export class Session {
       return;
     }
     if (this.#seeking?.run !== run.id) this.#seeking = new Seeking(run.id);
-    void this.beside?.seek(tick);
+    void this.comparison?.seek(tick);
     await this.#seeking.to(tick);
   }
 
@@ -277,8 +277,8 @@ export class Session {
     const { run } = this;
     if (!this.canFork || !run) return;
     const { workflow, file } = this.editor.document;
-    const isBusy = this.beside?.isFork && this.beside.run.replayOf === null;
-    this.closeBeside(); // the new fork takes its worker
+    const isBusy = this.comparison?.isFork && this.comparison.run.replayOf === null;
+    this.closeComparison(); // the new fork takes its worker
     if (isBusy) showMessage("It begins when the previous fork has finished.");
     try {
       const { prompt_id, tick } = await api.fork(run.id, run.ticks, workflow, file);
@@ -287,39 +287,40 @@ export class Session {
         showMessage(
           `It begins at tick ${tick}: a node was asked then, and has not answered since.`,
         );
-      this.showBeside(prompt_id, true);
+      this.showComparison(prompt_id, true);
     } catch (error) {
       this.#showRefusal(error);
     }
   }
 
   /** Show another run beside the one that is rewound. */
-  showBeside(id: string, isFork: boolean): void {
+  showComparison(id: string, isFork: boolean): void {
     if (!this.canFork || !this.run) return;
-    this.closeBeside();
-    const beside = new Beside(id, isFork, this.run.id, {
+    this.closeComparison();
+    const comparison = new Comparison(id, isFork, this.run.id, {
       changed: () => {
         // while it is played, this one goes with it
-        if (isActive(beside.run) && beside.run.replayOf === null) void this.seek(beside.run.ticks);
+        if (isActive(comparison.run) && comparison.run.replayOf === null)
+          void this.seek(comparison.run.ticks);
         this.#emit("run");
       },
       read: () => {
-        void this.seek(beside.differsAt ?? this.run?.ticks ?? 0);
+        void this.seek(comparison.differsAt ?? this.run?.ticks ?? 0);
         this.#emit("run");
       },
       consoleIn: (workflow) => this.editor.consoleIn(workflow as unknown as Workflow),
     });
-    this.beside = beside;
+    this.comparison = comparison;
     this.#emit("run");
     this.#emit("lists");
   }
 
   /** Show only one run again. */
-  closeBeside(): void {
-    if (this.beside === null) return;
-    this.beside.close();
-    this.beside = this.#gameCanvas = null;
-    this.#connection.dropScreen(BESIDE);
+  closeComparison(): void {
+    if (this.comparison === null) return;
+    this.comparison.close();
+    this.comparison = this.#gameCanvas = null;
+    this.#connection.dropScreen(COMPARISON);
     this.updateWatch();
     this.#emit("run");
   }
@@ -328,18 +329,18 @@ export class Session {
   showGame(canvas: HTMLCanvasElement): void {
     const node = this.#game;
     this.#gameCanvas = canvas;
-    if (node !== null) this.#connection.addScreen(node, canvas, BESIDE);
+    if (node !== null) this.#connection.addScreen(node, canvas, COMPARISON);
     this.updateWatch();
   }
 
   /** The console whose pictures are shown beside those of another run; null: none. */
   get #game(): string | null {
-    return this.beside && this.editor.console;
+    return this.comparison && this.editor.console;
   }
 
   /** A run that is rewound holds a worker, which is given back when it is no longer shown. */
   #leaveRewound(): void {
-    this.closeBeside();
+    this.closeComparison();
     if (isUnfinished(this.run) && this.run.replayOf !== null)
       void api.control(this.run.id, "stop").catch(() => undefined);
   }
@@ -503,7 +504,8 @@ export class Session {
   /** Save the current state of a console's game. Episodes can start from it. */
   async saveState(node: string): Promise<void> {
     const { run } = this;
-    const name = run && (await ask("Save the current game state", "Name", "", "Save state"));
+    const name =
+      run && (await promptForText("Save the current game state", "Name", "", "Save state"));
     if (!run || !name) return;
     try {
       await api.saveState(run.id, node, name);
@@ -662,7 +664,7 @@ export class Session {
       showMessage(this.run.error, "error");
     const { at } = this.run;
     if (at !== null && at !== before.at) this.editor.board.select([at.node]);
-    if (before.state === "running" && this.run.replayOf !== null) this.#takeBesideAlong();
+    if (before.state === "running" && this.run.replayOf !== null) this.#moveComparison();
     if (isActive(this.run) && !isActive(before)) {
       void this.#editLive(); // what was changed while it waited
       this.#showWanted();
@@ -671,12 +673,12 @@ export class Session {
   }
 
   /** Show the same tick of the run beside this one, which goes on alone where this one ends. */
-  #takeBesideAlong(): void {
-    const { run, beside } = this;
-    if (!run || !beside) return;
+  #moveComparison(): void {
+    const { run, comparison } = this;
+    if (!run || !comparison) return;
     if (run.state === "paused" && run.ticks === this.timeline?.last)
-      void beside.playFrom(run.ticks);
-    else void beside.seek(run.ticks);
+      void comparison.playFrom(run.ticks);
+    else void comparison.seek(run.ticks);
   }
 
   #showWanted(): void {

@@ -8,7 +8,7 @@ import type { Pictures } from "../editor/pictures";
 import type { Session } from "../editor/session";
 import { isActive, isUnfinished } from "../live/run";
 import type { Point } from "../model/workflow";
-import { askForBox } from "./box_dialog";
+import { promptForBox } from "./box_dialog";
 import { colourMenu } from "./colour_menu";
 import { addNote } from "./frame_dialog";
 import { closePopover, showMessage } from "./overlay";
@@ -286,7 +286,7 @@ export function makeCommands(
       section: "Nodes",
       keys: ["Shift+g"],
       isDisabled: nothingSelected,
-      run: () => void askForBox(editor),
+      run: () => void promptForBox(editor),
     },
     {
       name: "Open the box",

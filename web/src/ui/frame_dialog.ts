@@ -9,18 +9,22 @@ type Frame = Omit<Group, "bounds">;
 
 /** Add a note with its upper left corner at a point, or in a free place. */
 export async function addNote(editor: Editor, at: Point | null): Promise<void> {
-  const frame = await ask("Add a note", { title: "Note", text: "", colour: null });
+  const frame = await promptForFrame("Add a note", { title: "Note", text: "", colour: null });
   if (frame) editor.addNote(frame, at);
 }
 
 export async function editFrame(editor: Editor, index: number): Promise<void> {
   const before = editor.groups.find((group) => group.index === index);
-  const frame = before && (await ask(before.text ? "Edit the note" : "Edit the group", before));
+  const frame =
+    before && (await promptForFrame(before.text ? "Edit the note" : "Edit the group", before));
   if (frame) editor.editGroup(index, frame);
 }
 
 /** Ask for the contents of a frame. Resolves to null if it is to stay as it is. */
-async function ask(heading: string, { title, text, colour }: Frame): Promise<Frame | null> {
+async function promptForFrame(
+  heading: string,
+  { title, text, colour }: Frame,
+): Promise<Frame | null> {
   const titleField = h("input", { class: "field", value: title, "aria-label": "Title" });
   const textField = h("textarea", {
     class: "field",

@@ -25,7 +25,7 @@ import {
   typeName,
   WHEN,
 } from "../model/workflow";
-import { askForBox } from "./box_dialog";
+import { promptForBox } from "./box_dialog";
 import { openBrain } from "./brain_view";
 import { control, range, textArea, textField } from "./controls";
 import { button, h, icon, iconButton } from "./dom";
@@ -625,7 +625,7 @@ export class Inspector {
         "div",
         { class: "button-list" },
         button("Group", () => editor.group(), ""),
-        button("Make a box", () => void askForBox(editor), ""),
+        button("Make a box", () => void promptForBox(editor), ""),
         h("button", { type: "button", class: "button", onclick: align }, h("span", {}, "Align")),
         button(muted ? "Unmute" : "Mute", () => editor.toggleMode("mute"), ""),
         button(bypassed ? "End bypass" : "Bypass", () => editor.toggleMode("bypass"), ""),

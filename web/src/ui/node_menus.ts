@@ -21,7 +21,7 @@ import { colourMenu } from "./colour_menu";
 import { control } from "./controls";
 import { h } from "./dom";
 import { addNote, editFrame } from "./frame_dialog";
-import { ask, type MenuItem, openMenu, openPopover, showMessage } from "./overlay";
+import { type MenuItem, openMenu, openPopover, promptForText, showMessage } from "./overlay";
 import { openPalette } from "./palette";
 import { widgetField } from "./widget_field";
 
@@ -40,7 +40,7 @@ export function contextMenu(
     openMenu(
       [
         { name: "Add a reroute", run: () => editor.reroute(target.link, at) },
-        { name: "Pause at a value", run: () => void askBreakpoint(editor, target.link.from) },
+        { name: "Pause at a value", run: () => void promptForBreakpoint(editor, target.link.from) },
         { name: "Take the wire out", danger: true, run: () => editor.unlink(target.link) },
       ],
       client,
@@ -67,10 +67,15 @@ export function contextMenu(
 }
 
 /** Ask for the condition on which an output pauses the run. */
-async function askBreakpoint(editor: Editor, output: SocketRef): Promise<void> {
+async function promptForBreakpoint(editor: Editor, output: SocketRef): Promise<void> {
   const name = formatSocketRef(output);
   const before = breakpointsOf(editor.workflow).get(name) ?? "< 0";
-  const condition = await ask(`Pause when ${name} is`, "Condition", before, "Set breakpoint");
+  const condition = await promptForText(
+    `Pause when ${name} is`,
+    "Condition",
+    before,
+    "Set breakpoint",
+  );
   if (condition === null) return;
   if (isCondition(condition)) editor.setBreakpoint(output, condition);
   else

@@ -186,7 +186,7 @@ export function openDialog(
 }
 
 /** Ask for a line of text. Resolves to null if there is none. */
-export async function ask(
+export async function promptForText(
   title: string,
   label: string,
   value: string,

@@ -45,7 +45,7 @@ export class Panel {
     share: (run) => void this.files.downloadRun(run.id, run.workflow ?? {}, run.title),
     rewind: (run) => void this.#showRun(run.id, run.workflow, () => this.session.rewind(run.id)),
     canCompare: () => this.session.canFork,
-    compare: (run) => this.session.showBeside(run.id, false),
+    compare: (run) => this.session.showComparison(run.id, false),
     forget: (run) => void api.deleteRun(run.id).then(() => this.#renderRuns()),
     stop: (run) => void this.session.control("stop", run.id),
     takeOut: (run) => void api.cancelQueued(run.id).then(() => this.#renderRuns()),

@@ -150,13 +150,13 @@ export class RunList {
       `More for ${run.title}`,
       () => {
         const { left, top, width, height } = more.getBoundingClientRect();
-        const beside = { name: "Show beside the other", run: () => actions.compare(run) };
+        const comparison = { name: "Show beside the other", run: () => actions.compare(run) };
         const rewind = { name: "Rewind", run: () => actions.rewind(run) };
         const share = { name: "Download with brains and tape", run: () => actions.share(run) };
         openMenu(
           [
             ...(run.isRecorded ? [rewind] : []),
-            ...(run.isRecorded && actions.canCompare() ? [beside] : []),
+            ...(run.isRecorded && actions.canCompare() ? [comparison] : []),
             { name: "Results and files", run: () => void openRun(run, actions.openWorkflow) },
             { name: "Open its workflow", run: () => actions.openWorkflow(run) },
             ...(run.isRecorded ? [share] : []),

@@ -15,7 +15,7 @@ import {
   textAt,
 } from "../model/timeline";
 import { button, h, iconButton } from "./dom";
-import { ask, showMessage } from "./overlay";
+import { promptForText, showMessage } from "./overlay";
 
 const HEIGHT = 18;
 /** The height of a mark, and the name of its colour in the design system. */
@@ -42,7 +42,7 @@ export class TimelineBar {
   readonly #steps: readonly HTMLButtonElement[];
   readonly #slider = h("input", { type: "range", min: 0, step: 1, "aria-label": "Tick" });
   readonly #marks = h("canvas", { height: HEIGHT, "aria-hidden": "true" });
-  readonly #besideMarks = h("canvas", { height: HEIGHT, "aria-hidden": "true", hidden: true });
+  readonly #comparisonMarks = h("canvas", { height: HEIGHT, "aria-hidden": "true", hidden: true });
   readonly #words = h("output", {});
   readonly #fork = button("Run from here", () => void this.session.fork(), "", "fork");
   /** What a fork would change, behind the words of its button. */
@@ -70,7 +70,7 @@ export class TimelineBar {
       iconButton("forwards", "The next mark", () => this.#jump(1)),
       this.#kind,
       iconButton("search", "Find a value", () => void this.#search()),
-      h("div", { class: "timeline-track" }, this.#marks, this.#slider, this.#besideMarks),
+      h("div", { class: "timeline-track" }, this.#marks, this.#slider, this.#comparisonMarks),
       this.#words,
       this.#fork,
       this.#live,
@@ -79,7 +79,7 @@ export class TimelineBar {
     this.#live.title = "Return to the run as it is now, and let it go on";
     this.#slider.addEventListener("input", () => void session.seek(Number(this.#slider.value)));
     this.#kind.addEventListener("change", () => void this.#choose());
-    for (const canvas of [this.#marks, this.#besideMarks])
+    for (const canvas of [this.#marks, this.#comparisonMarks])
       canvas.addEventListener("click", (event) => this.#click(event, canvas));
     new ResizeObserver(() => this.#paint()).observe(this.#marks);
     session.on((what) => what === "run" && this.#update());
@@ -184,30 +184,30 @@ export class TimelineBar {
   }
 
   /** The timeline of the run beside this one, once its tape was read. */
-  get #beside(): Timeline | null {
-    return this.session.beside?.timeline ?? null;
+  get #comparison(): Timeline | null {
+    return this.session.comparison?.timeline ?? null;
   }
 
   get #first(): number {
     const first = this.#timeline?.first ?? 0;
-    return Math.min(first, this.#beside?.first ?? first);
+    return Math.min(first, this.#comparison?.first ?? first);
   }
 
   get #last(): number {
-    return Math.max(this.#timeline?.last ?? 0, this.#beside?.last ?? 0);
+    return Math.max(this.#timeline?.last ?? 0, this.#comparison?.last ?? 0);
   }
 
   /** The tick that is shown: after the end of the one run, that of the other. */
   get #tick(): number {
     const ticks = this.session.run?.ticks ?? 0;
-    const isAtEnd = ticks === this.#timeline?.last && this.#beside !== null;
-    return isAtEnd ? Math.max(ticks, this.session.beside?.run.ticks ?? 0) : ticks;
+    const isAtEnd = ticks === this.#timeline?.last && this.#comparison !== null;
+    return isAtEnd ? Math.max(ticks, this.session.comparison?.run.ticks ?? 0) : ticks;
   }
 
   /** The marks of this run, of what was looked for, and of the difference to the run beside it. */
   get #allMarks(): readonly TimelineMark[] {
     const marks: TimelineMark[] = [...(this.#timeline?.marks ?? []), ...this.#found];
-    const tick = this.#beside && this.session.beside?.differsAt;
+    const tick = this.#comparison && this.session.comparison?.differsAt;
     if (typeof tick === "number")
       marks.push({ tick, kind: "difference", node: "", text: "the two differ from here on" });
     return marks.sort((one, other) => one.tick - other.tick);
@@ -218,8 +218,8 @@ export class TimelineBar {
   }
 
   /** The chosen marks of the run beside this one. */
-  get #chosenBeside(): readonly TimelineMark[] {
-    return ofKind(this.#beside?.marks ?? [], this.#kind.value as Kind);
+  get #chosenComparison(): readonly TimelineMark[] {
+    return ofKind(this.#comparison?.marks ?? [], this.#kind.value as Kind);
   }
 
   /** Show other marks, and look for a value if there are none of that kind yet. */
@@ -241,7 +241,7 @@ export class TimelineBar {
   /** Return whether nothing is left to ask. */
   async #find(id: string): Promise<boolean> {
     const label = "An output and a condition, or an output alone for its largest changes";
-    const asked = await ask("Find ticks by a value", label, this.#sought, "Find");
+    const asked = await promptForText("Find ticks by a value", label, this.#sought, "Find");
     if (asked === null) return true;
     this.#sought = asked;
     const [output, ...condition] = asked.split(/\s+/);
@@ -259,7 +259,7 @@ export class TimelineBar {
   }
 
   #jump(by: 1 | -1): void {
-    const marks = [...this.#chosen, ...this.#chosenBeside].sort((a, b) => a.tick - b.tick);
+    const marks = [...this.#chosen, ...this.#chosenComparison].sort((a, b) => a.tick - b.tick);
     const tick = nextMark(marks, this.#tick, by);
     if (tick !== null) void this.session.seek(tick);
   }
@@ -269,7 +269,7 @@ export class TimelineBar {
     const { left, width } = canvas.getBoundingClientRect();
     const perPixel = (this.#last - this.#first) / width;
     const tick = Math.round(this.#first + (event.clientX - left) * perPixel);
-    const marks = canvas === this.#marks ? this.#chosen : this.#chosenBeside;
+    const marks = canvas === this.#marks ? this.#chosen : this.#chosenComparison;
     void this.session.seek(nearestMark(marks, tick, REACH * perPixel));
   }
 
@@ -277,7 +277,7 @@ export class TimelineBar {
 
   /** Paint again when a run was opened beside this one, or closed. */
   #paintIfChanged(): void {
-    const shown = `${this.#first} ${this.#last} ${this.session.beside?.differsAt} ${this.#beside !== null}`;
+    const shown = `${this.#first} ${this.#last} ${this.session.comparison?.differsAt} ${this.#comparison !== null}`;
     if (shown === this.#painted) return;
     this.#painted = shown;
     this.#paint();
@@ -285,11 +285,11 @@ export class TimelineBar {
 
   #paint(): void {
     paintMarks(this.#marks, this.#chosen, this.#first, this.#last);
-    this.#besideMarks.hidden = this.#beside === null;
-    if (this.#beside === null) return;
+    this.#comparisonMarks.hidden = this.#comparison === null;
+    if (this.#comparison === null) return;
     const difference = this.#allMarks.filter(({ kind }) => kind === "difference");
-    const marks = [...this.#chosenBeside, ...difference];
-    paintMarks(this.#besideMarks, marks, this.#first, this.#last);
+    const marks = [...this.#chosenComparison, ...difference];
+    paintMarks(this.#comparisonMarks, marks, this.#first, this.#last);
   }
 }
 

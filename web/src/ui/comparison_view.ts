@@ -2,7 +2,7 @@
 
 import type { Timeline } from "../api";
 import type { Session } from "../editor/session";
-import type { Beside } from "../live/beside";
+import type { Comparison } from "../live/comparison";
 import type { Run } from "../live/run";
 import { textAt } from "../model/timeline";
 import { h, iconButton } from "./dom";
@@ -10,17 +10,17 @@ import { h, iconButton } from "./dom";
 /** Number of values that are named where two runs differ. */
 const SHOWN = 2;
 
-export class BesideView {
-  #shown: Beside | null = null;
+export class ComparisonView {
+  #shown: Comparison | null = null;
   readonly #words = { this: h("figcaption"), other: h("figcaption") };
-  readonly #games = h("div", { class: "beside-games" });
+  readonly #games = h("div", { class: "comparison-games" });
   readonly #difference = h("p", { role: "status" });
 
   constructor(
     private readonly element: HTMLElement,
     private readonly session: Session,
   ) {
-    const close = iconButton("close", "Show only one run", () => session.closeBeside(), {
+    const close = iconButton("close", "Show only one run", () => session.closeComparison(), {
       class: "small",
     });
     element.append(h("header", {}, this.#difference, close), this.#games);
@@ -28,20 +28,20 @@ export class BesideView {
   }
 
   #update(): void {
-    const { beside, run } = this.session;
-    this.element.hidden = beside === null;
-    if (beside !== this.#shown) this.#show(beside);
-    if (beside === null || run === null) return;
+    const { comparison, run } = this.session;
+    this.element.hidden = comparison === null;
+    if (comparison !== this.#shown) this.#show(comparison);
+    if (comparison === null || run === null) return;
     this.#words.this.textContent = `Recorded: ${shownText(run, this.session.timeline)}`;
-    const name = beside.isFork ? "Fork" : "The other";
-    this.#words.other.textContent = `${name}: ${besideText(beside)}`;
-    this.#difference.textContent = differenceText(beside);
-    this.#difference.title = valueTexts(beside).join("\n");
+    const name = comparison.isFork ? "Fork" : "The other";
+    this.#words.other.textContent = `${name}: ${comparisonText(comparison)}`;
+    this.#difference.textContent = differenceText(comparison);
+    this.#difference.title = valueTexts(comparison).join("\n");
   }
 
-  #show(beside: Beside | null): void {
-    this.#shown = beside;
-    if (beside === null) {
+  #show(comparison: Comparison | null): void {
+    this.#shown = comparison;
+    if (comparison === null) {
       this.#games.replaceChildren();
       return;
     }
@@ -53,7 +53,7 @@ export class BesideView {
       h("figure", {}, other, this.#words.other),
     );
     this.session.showGame(recorded);
-    beside.show(other);
+    comparison.show(other);
   }
 }
 
@@ -69,24 +69,24 @@ function shownText({ ticks }: Run, timeline: Timeline | null): string {
   return end && end.tick !== ticks ? `${now} (${tickText(end.tick)}: ${end.text})` : now;
 }
 
-function besideText({ run, timeline }: Beside): string {
+function comparisonText({ run, timeline }: Comparison): string {
   if (timeline) return shownText(run, timeline);
   if (run.replayOf !== null) return `reading its tape, ${tickText(run.ticks)}`;
   return run.state === "running" ? `playing, ${tickText(run.ticks)}` : run.state;
 }
 
-function differenceText(beside: Beside): string {
-  const { difference } = beside;
+function differenceText(comparison: Comparison): string {
+  const { difference } = comparison;
   if (difference === null) return "Side by side";
   if (difference.tick === null) return "The two are identical up to the end of the shorter one";
-  const texts = valueTexts(beside);
+  const texts = valueTexts(comparison);
   const more = texts.length - SHOWN;
   const shown = [...texts.slice(0, SHOWN), more > 0 && `${more} more`].filter(Boolean).join("; ");
   return `The two differ from ${tickText(difference.tick)} on: ${shown}`;
 }
 
 /** What differs first, such as "console.pad1: LEFT → RIGHT, A". */
-function valueTexts({ difference }: Beside): string[] {
+function valueTexts({ difference }: Comparison): string[] {
   const values = Object.entries(difference?.values ?? {});
   return values.map(([name, both]) => `${name}: ${both.join(" → ")}`);
 }

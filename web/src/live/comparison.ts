@@ -9,7 +9,7 @@ import { applyEvent, isActive, isUnfinished, newRun, type Run } from "./run";
 import { countFrames } from "./screens";
 import { Seeking } from "./seeking";
 
-export interface BesideEvents {
+export interface ComparisonEvents {
   changed(): void;
   /** Its tape was read: from now on it can be shown at any tick. */
   read(): void;
@@ -17,7 +17,7 @@ export interface BesideEvents {
   consoleIn(workflow: JsonObject): string | null;
 }
 
-export class Beside {
+export class Comparison {
   run: Run;
   /** Length and marks, once its tape was read. */
   timeline: Timeline | null = null;
@@ -35,7 +35,7 @@ export class Beside {
     id: string,
     readonly isFork: boolean,
     private readonly original: string,
-    private readonly events: BesideEvents,
+    private readonly events: ComparisonEvents,
   ) {
     this.run = newRun(id);
     this.#connection = new Connection({
