@@ -46,6 +46,9 @@ RETIRED = {
     "_thought": "_running",
     "_given_up": "_abandoned",
     "_give_up": "_abandon",
+    "SlotKind": "SlotUse",
+    "_AskHost": "_HostRead",
+    "without_collector": "without_garbage_collection",
     "PATIENCE": "TIMEOUT",
     "_PATIENCE": "_TIMEOUT",
     "bear": "record_error",
@@ -205,6 +208,11 @@ Words of everyday English that may be right elsewhere are left out, such as `nea
 """
 
 RETIRED_TYPESCRIPT = {
+    "Beside": "Comparison",
+    "BesideView": "ComparisonView",
+    "askForBox": "promptForBox",
+    "askBreakpoint": "promptForBreakpoint",
+    "showBeside": "showComparison",
     "isLive": "isUnfinished",
     "isTicking": "isActive",
     # links
