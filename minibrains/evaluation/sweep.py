@@ -63,7 +63,7 @@ def read_axis(text: str, is_brain: bool = False) -> Axis:
     whole = _value(values)
     if isinstance(whole, list):
         return Axis(target, tuple(whole))
-    return Axis(target, tuple(_value(value) for value in values.split(",")))
+    return Axis(target, tuple(map(_value, values.split(","))))
 
 
 def _value(text: str) -> Any:
@@ -131,22 +131,27 @@ class Sweep:
                     f"{axis.target} is the same for all players of {game.name}: its rules say how "
                     "episodes begin; vary another widget"
                 )
+        targets = [axis.target for axis in axes]
+        choices = [axis.values for axis in axes]
         self.variants: list[Variant] = []
-        for values in itertools.product(*[axis.values for axis in axes]):
-            chosen = dict(zip([axis.target for axis in axes], values, strict=True))
+        for values in itertools.product(*choices):
+            chosen = dict(zip(targets, values, strict=True))
             self.variants.append(Variant(chosen, self._player(spec, registry, chosen)))
 
     def _player(self, spec: RunSpec, registry: Registry, chosen: Mapping[str, Any]) -> Player:
         brains, widgets = dict(spec.brains), dict(spec.widgets)
+        texts: list[str] = []
         for axis in self.axes:
             changes = brains if axis.is_brain else widgets
             changes[axis.target] = chosen[axis.target]
+            texts.append(axis.text(chosen[axis.target]))
         spec = replace(spec, brains=brains, widgets=widgets)
         pinned = self.protocol.pin(spec.load_workflow(), registry, self.episodes)
         graph = spec.check(pinned, registry)
         left_out = self.protocol.left_out(graph.workflow, registry)
-        roles = [", ".join(axis.text(chosen[axis.target]) for axis in self.axes)]
-        return Player(roles, graph, spec.for_worker(graph.workflow), self.protocol, left_out)
+        return Player(
+            [", ".join(texts)], graph, spec.for_worker(graph.workflow), self.protocol, left_out
+        )
 
     @property
     def title(self) -> str:
@@ -195,15 +200,18 @@ class Sweep:
         Raises:
             RunError: An episode did not begin in the same way for two variants.
         """
+        begun: list[int] = []
+        who: list[dict[str, Any]] = []
         counted: list[dict[int, dict[str, Any]]] = []
-        for known in rows:
-            played = {n: known.episodes[n] for n in range(self.episodes) if n in known.episodes}
-            counted.append(played)
-        begun = [index for index, played in enumerate(counted) if played]
+        for index, known in enumerate(rows):
+            played = {n: known.episodes[n] for n in sorted(known.episodes) if n < self.episodes}
+            if played:
+                begun.append(index)
+                who.append(self.variants[index].player.as_json())
+                counted.append(played)
         figures: dict[int, dict[str, Any]] = {}
         if begun:
-            who = [self.variants[index].player.as_json() for index in begun]
-            found = compared(who, [counted[index] for index in begun], self.rules.measures)
+            found = compared(who, counted, self.rules.measures)
             figures = dict(zip(begun, found, strict=True))
         variants: list[dict[str, Any]] = []
         for index, variant in enumerate(self.variants):
