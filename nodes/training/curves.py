@@ -124,9 +124,38 @@ def draw(path: Path, title: str, training: Curves, validation: Curves) -> None:
     rates.plot(training["step"], training["rate"])
     rates.set_ylabel("learning rate")
     rates.set_xlabel("step")
+    _save(figure, path)
+
+
+def draw_rewards(path: Path, title: str, updates: Curves) -> None:
+    """Write what a policy has got by playing as a PNG file, for people.
+
+    Args:
+        path: The file, which is replaced as a whole.
+        title: The line above the curves.
+        updates: "decisions", "won", "ep_rew_mean" and "entropy", of equal lengths.
+
+    Raises:
+        MinibrainsError: Matplotlib is missing.
+        OSError: The file cannot be written.
+    """
+    pyplot = load_pyplot()
+    figure, panels = pyplot.subplots(3, 1, sharex=True, figsize=(8, 9), layout="constrained")
+    panels[0].set_title(title)
+    panels[0].set_ylabel("won, of the last 100 episodes")
+    panels[1].set_ylabel("mean sum of their rewards")
+    panels[2].set_ylabel("entropy of the policy, in nats")
+    for panel, name in zip(panels, ("won", "ep_rew_mean", "entropy"), strict=True):
+        panel.plot(updates["decisions"], updates[name])
+    panels[2].set_xlabel("decisions")
+    _save(figure, path)
+
+
+def _save(figure: Any, path: Path) -> None:
+    """Write a figure of matplotlib as a PNG file, and close it."""
     file = BytesIO()
     figure.savefig(file, format="png", dpi=100)
-    pyplot.close(figure)
+    load_pyplot().close(figure)
     write_atomic(path, file.getvalue())
 
 

@@ -33,7 +33,7 @@ from nodes.training.checkpoint import (
     resume,
     settings_of,
 )
-from nodes.training.curves import sketch_rewards
+from nodes.training.curves import load_pyplot, sketch_rewards
 from nodes.training.ppo_checkpoint import pack, size_of, unpack
 from nodes.training.ppo_evaluation import Evaluations
 from nodes.training.ppo_folder import TrainingFolder
@@ -108,10 +108,11 @@ class TrainPPO(
     the most likely action at each decision. That changes nothing of the training.
 
     The folder `training/NAME` in $MINIBRAINS_HOME has checkpoints that can be played, updates.csv,
-    evaluations.csv and monitor.csv, and everything to go on with: a training that was stopped or
-    killed goes on from the last checkpoint when the workflow is run again, as if it had not been
-    interrupted. At the end each trained brain is saved as `KIND/NAME.safetensors` in `models` in
-    that folder, or `KIND/NAME-NODE.safetensors` if there are several.
+    evaluations.csv and monitor.csv, at the end training_curves.png, and everything to go on with: a
+    training that was stopped or killed goes on from the last checkpoint when the workflow is run
+    again, as if it had not been interrupted. At the end each trained brain is saved as
+    `KIND/NAME.safetensors` in `models` in that folder, or `KIND/NAME-NODE.safetensors` if there are
+    several.
 
     Source: J. Schulman et al., Proximal policy optimization algorithms, arXiv:1707.06347 (2017);
         A. Raffin et al., Stable-Baselines3, Journal of Machine Learning Research 22 (2021).
@@ -300,7 +301,9 @@ class TrainPPO(
             )
 
     def open(self, host: Host) -> None:
-        load_package("stable_baselines3")  # a missing package is refused before the training
+        # missing packages are refused before the training
+        load_package("stable_baselines3")
+        load_pyplot()
         self._host = host
         self._folder = TrainingFolder(home() / "training" / self.name)
         self._games: WorkflowVecEnv | None = None
@@ -633,7 +636,9 @@ class TrainPPO(
             self._unsaved = None
 
     def _save_result(self, learner: Learner) -> None:
-        """Save the trained brains among those of the user: the last, or the best evaluated."""
+        """Save the trained brains among those of the user, the last or the best evaluated, and draw
+        the curves.
+        """
         network, update = learner.model.policy.actor, self._metrics.updates
         if self.save == "better" and self._evaluations.curves:
             network = self._make_network()
@@ -646,6 +651,7 @@ class TrainPPO(
             sha256 = self._save(brain, path, update)
             self._host.say(f"saved the brain {brain.kind}/{path.name}, {sha256}")
             self._host.record(policy=str(path), policy_sha256=sha256)
+        self._folder.draw_curves(self.title or self.name, self._metrics)
 
     def _save(self, brain: Any, path: Path, update: int) -> str:
         """Write the brain of an update, whose header says how it was made; return its SHA-256."""

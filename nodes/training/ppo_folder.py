@@ -111,6 +111,10 @@ class TrainingFolder:
         if evaluations.curves:
             curves.write_csv(self.path / "evaluations.csv", evaluations.curves)
 
+    def draw_curves(self, title: str, metrics: Metrics) -> None:
+        """Draw training_curves.png. Raises MinibrainsError if matplotlib is missing."""
+        curves.draw_rewards(self.path / "training_curves.png", title, metrics.curves)
+
     def make_checkpoint(self, update: int) -> Path:
         """Return the folder for the brains of an update."""
         folder = self.path / f"update-{update:06d}"

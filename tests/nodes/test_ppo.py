@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
+from PIL import Image
 from stable_baselines3.common.monitor import load_results
 
 from minibrains import Episode, MinibrainsError, Run, RunSpec
@@ -126,6 +127,8 @@ def test_it_learns_to_walk_to_the_right(walk: str, home: Path, tmp_path: Path) -
     assert set(monitor["l"]) == {24}
     behavior = (folder / "behavior_metrics.csv").read_text().splitlines()
     assert behavior[0] == "decisions,won,ticks,reward"
+    with Image.open(folder / "training_curves.png") as picture:
+        assert picture.size == (800, 900)
 
     # the terms of its reward
     head, *rows = (folder / "reward_breakdown.csv").read_text().splitlines()
