@@ -103,6 +103,7 @@ TRAINED: Mapping[str, str] = {
     "temporal_attention/sf2-slim.safetensors": "docs/reinforcement.md",
     "policy_head/duel.safetensors": "docs/cloning.md",
     "vector_policy/duel.safetensors": "docs/reinforcement.md",
+    "vector_policy/fight.safetensors": "docs/reinforcement.md",
     "vlm/sf2.safetensors": "docs/sf2.md",
     "lora_adapter/sf2-aggressive.safetensors": "docs/sf2.md",
     "lora_adapter/sf2-defensive.safetensors": "docs/sf2.md",
