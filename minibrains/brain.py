@@ -334,24 +334,12 @@ class Brain:
         brain.ref = BrainRef(str(path.absolute()), hash_file(path))
         return brain
 
-    def save(
-        self, path: Path | str, *, title: str, made_by: str, license: str = "", **people: Any
-    ) -> str:
-        """Write the brain into a file, by renaming a temporary one. Equal brains give equal bytes.
-
-        Args:
-            path: The file, which is replaced if it exists.
-            title: A title for people.
-            made_by: The command or workflow that made the brain.
-            license: Its licence; empty: the file names none.
-            people: Further entries for people: description, author, parents (a list of SHA-256),
-                metrics.
-
-        Returns:
-            The SHA-256 of the file.
+    def metadata(
+        self, *, title: str, made_by: str, license: str = "", **people: Any
+    ) -> dict[str, str]:
+        """Return the metadata that `save` writes into the header of a file: the kind of the brain,
+        its settings, and the entries for people, which are those of `save`.
         """
-        import safetensors
-
         config: dict[str, Any] = {}
         for name, value in self.config.items():
             declared = self.schema.settings[name]
@@ -370,6 +358,27 @@ class Brain:
             if not isinstance(text, str):
                 text = json.dumps(text, sort_keys=True)
             metadata[name] = text
+        return metadata
+
+    def save(
+        self, path: Path | str, *, title: str, made_by: str, license: str = "", **people: Any
+    ) -> str:
+        """Write the brain into a file, by renaming a temporary one. Equal brains give equal bytes.
+
+        Args:
+            path: The file, which is replaced if it exists.
+            title: A title for people.
+            made_by: The command or workflow that made the brain.
+            license: Its licence; empty: the file names none.
+            people: Further entries for people: description, author, parents (a list of SHA-256),
+                metrics.
+
+        Returns:
+            The SHA-256 of the file.
+        """
+        import safetensors
+
+        metadata = self.metadata(title=title, made_by=made_by, license=license, **people)
         arrays: list[np.ndarray] = []  # alive until they are written
         specs: dict[str, safetensors.TensorSpec] = {}
         for name, tensor_ in self.tensors.items():
