@@ -538,6 +538,7 @@ def parser() -> argparse.ArgumentParser:
         "environment",
         "network",
         "vlm",
+        "thoughts",
         "start",
         "editor",
     ]
@@ -558,10 +559,29 @@ def parser() -> argparse.ArgumentParser:
         "--seconds",
         metavar="N",
         type=_count,
-        help="duration: realtime (default 60), editor (600), agent (101 turns)",
+        help="duration: realtime (default 60), editor (600), agent (101 turns), thoughts (10 for "
+        "each row)",
     )
     bench.add_argument(
         "--kill", metavar="NODE", help="realtime: kill the process of this node every ten seconds"
+    )
+    bench.add_argument(
+        "--model",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="thoughts: a model or a family, like Qwen3-VL; several times for several (default: "
+        "all)",
+    )
+    bench.add_argument(
+        "--device", metavar="DEVICE", help="thoughts: cpu, cuda, mps or auto (the default)"
+    )
+    bench.add_argument(
+        "--precision",
+        metavar="TYPE",
+        action="append",
+        default=[],
+        help="thoughts: f32, bf16, int8 or nf4; several times for several (default: bf16 and nf4)",
     )
     bench.add_argument(
         "--no-worse-than",

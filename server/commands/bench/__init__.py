@@ -21,6 +21,21 @@ def main(arguments: argparse.Namespace) -> int:
             "--kill is for `bench realtime` only: it kills the process of a "
             "node while the game goes on"
         )
+    options = {
+        "--model": arguments.model,
+        "--device": arguments.device,
+        "--precision": arguments.precision,
+    }
+    for option, given in options.items():
+        if given and arguments.name != "thoughts":
+            raise MinibrainsError(
+                f"{option} is for `bench thoughts` only, whose models are made for it"
+            )
+    if arguments.name == "thoughts" and arguments.workflow is not None:
+        raise MinibrainsError(
+            f"`bench thoughts` plays no workflow, and was given {arguments.workflow}; choose a "
+            "model or a family with --model"
+        )
     if arguments.workflow is None:
         arguments.workflow = "sf2" if arguments.name == "vlm" else "airstriker"
     earlier = None
@@ -71,6 +86,15 @@ def main(arguments: argparse.Namespace) -> int:
         from server.commands.bench import vlm
 
         results["vlm"] = vlm.run(read_spec(arguments))
+    if arguments.name == "thoughts":
+        from server.commands.bench import published_models, thoughts
+
+        results["thoughts"] = thoughts.run(
+            published_models.find_models(arguments.model),
+            arguments.device or thoughts.DEVICE,
+            arguments.precision or thoughts.PRECISIONS,
+            arguments.seconds or thoughts.SECONDS,
+        )
     if arguments.name == "editor":
         from server.commands.bench import editor
 
@@ -96,9 +120,15 @@ def _table(name: str, result: dict[str, Any]) -> str:
     columns = list(rows[0])
     table = [columns]
     for row in rows:
-        table.append([str(row[key]) for key in columns])
+        table.append([_cell(row[key]) for key in columns])
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = [name]
     for texts in table:
         lines.append("  ".join(map(str.rjust, texts, widths)))
     return "\n".join(lines)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    return str(value)
