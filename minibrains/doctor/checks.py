@@ -289,7 +289,7 @@ def _check_gradients(evidence: Evidence) -> Iterator[Finding]:
         yield Finding(2, test, "sick", f"no gradient reaches {', '.join(dead)}", "dead gradients")
         return
     worst = max(evidence.parts, key=lambda part: part.dead / part.units)
-    text = f"{worst.name} has most units without a gradient, {worst.dead} of {worst.units}"
+    text = f"{worst.dead} of {worst.units} units of {worst.name} have none, the most of any part's"
     yield Finding(2, test, "healthy", text)
 
 
