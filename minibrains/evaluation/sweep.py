@@ -149,9 +149,8 @@ class Sweep:
         pinned = self.protocol.pin(spec.load_workflow(), registry, self.episodes)
         graph = spec.check(pinned, registry)
         left_out = self.protocol.left_out(graph.workflow, registry)
-        return Player(
-            [", ".join(texts)], graph, spec.for_worker(graph.workflow), self.protocol, left_out
-        )
+        roles = [", ".join(texts)]
+        return Player(roles, graph, spec.for_worker(graph.workflow), self.protocol, left_out)
 
     @property
     def title(self) -> str:

@@ -57,9 +57,10 @@ def linking(draft: Draft, types: Iterable[type[Node]]) -> Linking:
             input_types[str(declared.type)] = declared.type
     fits: dict[str, list[str]] = {}
     for type_name, socket_types in output_types.items():
-        fits[type_name] = [
-            other for other in input_types if may_flow(socket_types, input_types[other])
-        ]
+        fits[type_name] = []
+        for other, expected in input_types.items():
+            if may_flow(socket_types, expected):
+                fits[type_name].append(other)
     return Linking(outputs, inputs, fits, _before(draft))
 
 

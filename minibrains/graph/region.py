@@ -230,8 +230,8 @@ class _RegionFinder:
                 raise MinibrainsError(
                     f"the reward {reward!r} is no output of the workflow; expected NODE.SOCKET"
                 )
-            if not _is_number(node.cls.schema.outputs[socket].type):
-                types = node.cls.schema.outputs[socket].type
+            types = node.cls.schema.outputs[socket].type
+            if not _is_number(types):
                 raise MinibrainsError(f"the reward {reward!r} carries {types}; expected a number")
             return SocketRef(name, socket)
         found = [name for name, node in self.nodes.items() if "reward" in node.cls.schema.outputs]
