@@ -106,6 +106,27 @@ def test_the_inside_is_edited_and_shown_on_the_box(page: EditorPage) -> None:
     page.until("editor.path === 'eyes' && editor.selection.join() === 'eyes/small'")
 
 
+def test_what_somebody_types_stays_whatever_changes_meanwhile(page: EditorPage) -> None:
+    page.start_with("airstriker_pixels")
+    make_box(page, EYES, "Eyes")
+    page.ask("editor.enter('eyes')")
+    field = page.page.locator("#inspector").get_by_label("outputs frames")
+    field.fill("seen")
+    page.ask("editor.setPart('eyes', 'sight', 7)")
+    field.press("Tab")
+    page.until("editor.document.workflow.nodes.head.in.frames === 'eyes.seen'")
+    expect(page.page.locator("#inspector").get_by_label("outputs seen")).to_have_value("seen")
+    assert page.workflow["defs"]["eyes"]["version"] == 7
+
+    # what changed meanwhile is shown once nobody types any more
+    inspector = page.page.locator("#inspector")
+    inspector.get_by_label("outputs seen").focus()
+    page.ask("editor.setPart('eyes', 'sight', 8)")
+    expect(inspector).to_contain_text("Box, version 7")
+    page.page.locator("#board").focus()
+    expect(inspector).to_contain_text("Box, version 8")
+
+
 @pytest.mark.slow
 def test_a_run_is_live_inside_of_a_box(page: EditorPage, screenshots: Path | None) -> None:
     page.start_with("airstriker")

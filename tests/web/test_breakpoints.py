@@ -71,7 +71,7 @@ def test_a_breakpoint_is_set_on_a_wire(page: EditorPage) -> None:
     page.page.get_by_role("menuitem", name="Pause at a value").click()
     page.page.get_by_label("Condition").fill("less")
     page.page.get_by_role("button", name="Set breakpoint").click()
-    expect(page.message).to_contain_text("“less” is no condition")
+    expect(page.message).to_contain_text("“less” is not a condition")
     assert "breakpoints" not in page.workflow
 
     page.page.mouse.click(x + 16, y, button="right")

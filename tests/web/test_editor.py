@@ -452,6 +452,16 @@ def test_keys_belong_to_what_has_the_focus(page: EditorPage) -> None:
     assert page.workflow["nodes"] == {}
 
 
+def test_a_node_that_is_deleted_while_it_is_pressed_is_not_selected(page: EditorPage) -> None:
+    page.start_with("hello")
+    page.page.mouse.move(*page.node("clock"))
+    page.page.mouse.down()
+    page.ask("editor.remove(['clock'], [])")
+    page.page.mouse.up()
+    assert page.ask("editor.selection") == []
+    page.select("log")
+
+
 def test_opening_theirs_can_be_undone(page: EditorPage, data: Path) -> None:
     page.start_with("hello")
     page.save_as("theirs")

@@ -126,7 +126,7 @@ function message(event: number, head: object, body: number[]): ArrayBuffer {
   return bytes.buffer;
 }
 
-test("palette pictures become RGBA; what does not add up is no picture", () => {
+test("palette pictures become RGBA; what does not add up is not a picture", () => {
   const head = { node: "a", prompt_id: "1", seq: 1, width: 2, height: 1, tick: 3, colours: 2 };
   const frame = readFrame(message(100, head, [255, 0, 0, 0, 0, 255, 1, 0]))!;
   expect([...unpackPalette(frame)!]).toEqual([0, 0, 255, 255, 255, 0, 0, 255]);

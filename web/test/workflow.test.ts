@@ -252,7 +252,7 @@ describe("history", () => {
     expect(history.redo()).toBe(false);
   });
 
-  test("a new edit ends what could be redone; the same workflow is no step", () => {
+  test("a new edit ends what could be redone; the same workflow is not a step", () => {
     const history = new History(EMPTY);
     history.commit(titled("a"));
     history.undo();

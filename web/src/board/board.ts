@@ -58,7 +58,7 @@ export class Board {
     budget: null,
     pictures: new Map(),
   };
-  /** True while a picture is painted, which is no change of the view. */
+  /** True while a picture is painted, which is not a change of the view. */
   #isPainting = false;
   /** The view after the last `fit`. */
   #fitted: object | null = null;

@@ -1,6 +1,6 @@
 /** Litegraph's canvas with our own painting, menus and keys. */
 
-import type { CanvasPointerEvent, LGraphNode, LLink } from "@comfyorg/litegraph";
+import type { CanvasPointerEvent, LGraphNode, LLink, Positionable } from "@comfyorg/litegraph";
 import { LGraphCanvas } from "@comfyorg/litegraph";
 import { backwardPath, forwardPath, isBackward, type Lane, laneFor } from "../canvas/link_path";
 import { paintNode } from "../canvas/paint";
@@ -16,7 +16,7 @@ import {
 import { BOX, labelOf } from "../model/catalog";
 import { type Box, type Link, modeOf, type Point } from "../model/workflow";
 import type { DraggedLink, MenuTarget } from "./events";
-import type { BoardContext, BoardGroup, BoardNode } from "./node";
+import { type BoardContext, BoardGroup, BoardNode } from "./node";
 
 const DOTS = 32;
 
@@ -200,6 +200,16 @@ export class BoardCanvas extends LGraphCanvas {
       for (let y = Math.floor(top / DOTS) * DOTS; y < top + height; y += DOTS)
         ctx.fillRect(x - 1, y - 1, 2, 2);
     }
+  }
+
+  override processSelect<Item extends Positionable = LGraphNode>(
+    item: Item | null | undefined,
+    event: CanvasPointerEvent | undefined,
+    sticky?: boolean,
+  ): void {
+    // what was pressed may be gone by the time that the button is released
+    if ((item instanceof BoardNode || item instanceof BoardGroup) && !item.graph) return;
+    super.processSelect(item, event, sticky);
   }
 
   override processKey(): void {

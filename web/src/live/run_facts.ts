@@ -16,7 +16,7 @@ export interface RunFacts {
   readonly seconds: number | null;
   /** The seed of its first episode. */
   readonly seed: number | null;
-  /** The tick of another run from which it played on; null: it is no fork. */
+  /** The tick of another run from which it played on; null: it is not a fork. */
   readonly forkedAt: number | null;
   /** It shows the ticks of another run, which was recorded. */
   readonly isRewound: boolean;

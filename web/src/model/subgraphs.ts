@@ -36,7 +36,7 @@ export const isBorder = (id: string): boolean => id.endsWith(`/${IN}`) || id.end
 /** Return the name of the subgraph of a box; null if a type is not that of a box. */
 export const subgraphName = (type: string): string | null => TYPE.exec(type)?.[1] ?? null;
 
-/** Return the subgraph of a box; undefined if the node is no box, or its subgraph is missing. */
+/** Return the subgraph of a box; undefined if the node is not a box, or its subgraph is missing. */
 export function subgraphOf(workflow: Workflow, entry: NodeEntry | undefined): Subgraph | undefined {
   const name = entry && subgraphName(entry.type);
   return name ? own(workflow.defs, name) : undefined;

@@ -243,7 +243,7 @@ export const groupsOf = (workflow: Workflow): readonly Json[] =>
 
 const CONDITION = /^\s*(<=|>=|==|!=|<|>)\s*(\S(?:.*\S)?)\s*$/;
 
-/** Return the breakpoints by output, without those that are no texts. */
+/** Return the breakpoints by output, without those that are not texts. */
 export function breakpointsOf(workflow: Workflow): ReadonlyMap<string, string> {
   const entries = isObject(workflow.breakpoints) ? Object.entries(workflow.breakpoints) : [];
   return new Map(

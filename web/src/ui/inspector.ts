@@ -44,6 +44,9 @@ export class Inspector {
   /** Show or hide the values of the selected node in full. */
   showValues = (): void => undefined;
   #shown = "";
+  #subject = "";
+  /** True if something changed that is not shown yet, because somebody types. */
+  #isStale = false;
   /** The node that is shown; null: none, or several. */
   #node: string | null = null;
   /** Number of changes of the possible links. */
@@ -54,6 +57,10 @@ export class Inspector {
     private readonly editor: Editor,
     private readonly session: Session,
   ) {
+    element.addEventListener("focusout", ({ relatedTarget }) => {
+      const goesOn = relatedTarget instanceof Node && element.contains(relatedTarget);
+      if (this.#isStale && !goesOn) this.render(true);
+    });
     editor.on("selection", () => this.render());
     editor.on("document", () => this.render());
     editor.on("path", () => this.render(true));
@@ -86,20 +93,20 @@ export class Inspector {
     if (id && editor.subgraph) shown = [...shown, editor.subgraph.subgraph.widgets];
     if (id && editor.isBox(id)) shown = [...shown, editor.typeOf(id), editor.chosenSubgraph];
     const key = JSON.stringify(shown);
+    const subject = this.#subjectOf(ids);
     const isTyping =
+      subject === this.#subject &&
       this.element.contains(document.activeElement) &&
-      this.#shown.startsWith(JSON.stringify([id]).slice(0, -1)) &&
       /^(INPUT|TEXTAREA)$/.test(document.activeElement!.tagName) &&
       (document.activeElement as HTMLInputElement).type !== "checkbox";
-    if (!force && (key === this.#shown || (isTyping && id))) {
-      this.#shown = key;
-      return;
-    }
-    if (!force && isTyping && !id && ids.length === 0) return;
+    if (!force && key === this.#shown) return;
+    this.#isStale = isTyping && !force;
+    this.#shown = key;
+    if (this.#isStale) return;
+    this.#subject = subject;
     const focused = this.element.contains(document.activeElement)
       ? nameOf(document.activeElement!)
       : null;
-    this.#shown = key;
     const opened = id === this.#node ? this.#openParts() : [];
     this.#node = id;
     if (id) this.#showNode(id, this.editor.entry(id)!);
@@ -111,6 +118,14 @@ export class Inspector {
       const fields = this.element.querySelectorAll<HTMLElement>("[aria-label], button, summary");
       [...fields].find((field) => nameOf(field) === focused)?.focus();
     }
+  }
+
+  /** What the fields are about: while it is the same, a field that somebody types in stays. */
+  #subjectOf(ids: readonly string[]): string {
+    const { document, path, subgraph } = this.editor;
+    const { inputs, outputs, widgets, brains } = subgraph?.subgraph ?? {};
+    const parts = [inputs, outputs, widgets, brains].map((part) => Object.keys(part ?? {}));
+    return JSON.stringify([document.loadCount, path, ids.length ? ids : parts]);
   }
 
   get #parts(): NodeListOf<HTMLDetailsElement> {

@@ -80,7 +80,7 @@ async function promptForBreakpoint(editor: Editor, output: SocketRef): Promise<v
   if (isCondition(condition)) editor.setBreakpoint(output, condition);
   else
     showMessage(
-      `“${condition}” is no condition. Write < 0, >= 0.5, == true or == "jump".`,
+      `“${condition}” is not a condition. Write < 0, >= 0.5, == true or == "jump".`,
       "error",
     );
 }

@@ -1,4 +1,4 @@
-/** What Preview nodes show when it is no picture: a text, the points of a number, a pad, probabilities. */
+/** What Preview nodes show when it is not a picture: a text, the points of a number, a pad, probabilities. */
 
 import type { Series, Timeline } from "../api";
 import type { Editor } from "../editor/editor";
