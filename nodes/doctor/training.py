@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -39,8 +39,8 @@ SAMPLES: Final = 512
 def find_trained_encoding(graph: Graph) -> Encoding | None:
     """Return the settings of the nodes before a policy when it was trained.
 
-    ClonePolicy writes into the header of a brain how it preprocessed the data set, and TrainPPO the
-    workflow that was played.
+    ClonePolicy writes into the header of a brain how it preprocessed the data set; TrainPPO and
+    CloneNetwork write which workflow was played, and what was changed in it.
 
     Returns:
         The encoding; None if the brain does not say, or the workflow is not there.
@@ -51,9 +51,7 @@ def find_trained_encoding(graph: Graph) -> Encoding | None:
         if isinstance(node.cls, TrainedEncoding):
             return node.cls.trained_encoding(node.header.metadata)
         if "environment" in node.header.metadata:
-            return _encoding_of_workflow(
-                json.loads(node.header.metadata["environment"])["workflow"], node
-            )
+            return _encoding_of_environment(json.loads(node.header.metadata["environment"]), graph)
     return None
 
 
@@ -195,20 +193,37 @@ def _find_preprocessing(graph: Graph) -> Preprocessing | None:
     return None
 
 
-def _encoding_of_workflow(name: str, policy: CheckedNode) -> Encoding | None:
-    """Return the encoding of a workflow in which a policy was trained; None: it is not there."""
-    spec = RunSpec(name)
+def _encoding_of_environment(environment: Mapping[str, Any], graph: Graph) -> Encoding | None:
+    """Return the encoding of the workflow in which a policy was trained; None: it is not there.
+
+    Args:
+        environment: What the header of a brain says of that workflow.
+        graph: The workflow with the policy as its region.
+    """
+    assert graph.region is not None
+    brains = dict(environment.get("brains", {}))
+    # the brains that the policy's own nodes began with may be gone, and do not matter
+    for name in brains.keys() & set(graph.region.nodes):
+        brains[name] = graph.nodes[name].brain
+
+    spec = RunSpec(environment["workflow"], widgets=environment.get("widgets", {}), brains=brains)
     registry, _ = spec.load_node_types()
     try:
-        graph = spec.check(spec.load_workflow(), registry)
+        trained = spec.check(spec.load_workflow(), registry)
+        places = [_first_of_type(trained, node.cls.__name__) for node in _policy_nodes(graph)]
+        trained = trained.with_region(places, None)
     except MinibrainsError:
         return None
-    for candidate, node in graph.nodes.items():
-        if node.cls.__name__ == policy.cls.__name__:
-            trained = graph.with_region([candidate], None)
-            assert trained.region is not None
-            return find_encoding(trained, [link.node for link in trained.region.inputs])
-    return None
+    assert trained.region is not None
+    return find_encoding(trained, [link.node for link in trained.region.inputs])
+
+
+def _first_of_type(graph: Graph, node_type: str) -> str:
+    """Return the id of the first node of a type. Raises MinibrainsError if there is none."""
+    for name, node in graph.nodes.items():
+        if node.cls.__name__ == node_type:
+            return name
+    raise MinibrainsError(f"there is no {node_type}")
 
 
 def _policy_nodes(graph: Graph) -> list[CheckedNode]:

@@ -285,7 +285,7 @@ class CloneNetwork(
                 license=self.license,
                 workflow=workflow.name,
                 workflow_sha256=workflow.sha256,
-                environment={"workflow": self.workflow, "sha256": self._about["environment"]},
+                environment=checkpoint.environment_of(self, self._about["environment"]),
                 metrics=self.report(),
             )
             self._host.say(f"saved the brain {brain.kind}/{path.name}, {sha256}")

@@ -115,7 +115,7 @@ def count_tiles(subject: str, picture: np.ndarray) -> tuple[int, int]:
         picture: The picture, [h, w, ...].
 
     Raises:
-        MinibrainsError: Its height or width is no multiple of SIDE.
+        MinibrainsError: Its height or width is not a multiple of SIDE.
     """
     height, width = picture.shape[:2]
     if height % SIDE or width % SIDE or not picture.size:

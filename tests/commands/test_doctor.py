@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -196,6 +197,24 @@ def test_the_shipped_network_is_healthy_and_its_report_is_complete(doctor: Docto
     assert 'src="data:' in text
     assert "http" not in text, "it needs no other file"
     assert (page.parent / "episodes.jsonl").exists(), "it is in the folder of the run"
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "sf2_pixels --node head",
+        "sf2_policy --node encoder --node history --node groups --node times --node head",
+        "sf2_vector --node head --brain vector=fight_vector/sf2.safetensors "
+        "--brain head=vector_policy/fight.safetensors",
+        "duel_combos --node head --brain head=vector_policy/combos.safetensors",
+    ],
+)
+def test_the_other_shipped_policies_are_healthy(policy: str, minibrains: Command) -> None:
+    examined = minibrains("doctor", *policy.split(), "--json")
+    verdict = json.loads(examined.stdout)["verdict"]
+    assert verdict.startswith("Healthy"), verdict
 
 
 def _behaviour() -> tuple[torch.Tensor, torch.Tensor]:
@@ -449,6 +468,53 @@ def test_what_was_trained_together_is_no_other_encoding(
     short = ("--ticks", 300, "--episodes", 1, "--json")
     examined = minibrains("doctor", "sf2_policy", "--node", "head", *brains, *short)
     assert "mismatched encodings" not in json.loads(examined.stdout)["causes"], examined.stdout
+
+
+@pytest.mark.slow
+def test_whatever_feeds_a_network_of_several_nodes_is_compared(
+    minibrains: Command, tmp_path: Path
+) -> None:
+    original = FightVectorBrain.load(ROOT / "models/fight_vector/sf2.safetensors")
+    names = [*original.names[1:], original.names[0]]
+    other = tmp_path / "other.safetensors"
+    FightVectorBrain(dict(original.tensors), names=tuple(names)).save(
+        other, title="Other", made_by="a test"
+    )
+    nodes: list[str] = []
+    for node in ("encoder", "history", "groups", "times", "head"):
+        nodes += ["--node", node]
+    short = ("--ticks", 400, "--episodes", 1, "--json")
+    examined = minibrains("doctor", "sf2_policy", *nodes, "--brain", f"numbers={other}", *short)
+    verdict = json.loads(examined.stdout)["verdict"]
+    assert verdict.startswith("Sick: mismatched encodings"), verdict
+    assert "FightVector.brain is " in verdict
+
+
+def test_a_brain_that_was_changed_in_training_is_no_other_encoding(
+    minibrains: Command, tmp_path: Path
+) -> None:
+    vector = "fight_vector/sf2.safetensors"
+    begin = tmp_path / "begin.safetensors"
+    shutil.copy(ROOT / "models/vector_policy/fight-untrained.safetensors", begin)
+    brains = {"vector": vector, "head": str(begin)}
+    settings = [
+        "name=told-less", f"brains={json.dumps(brains)}",
+        "total_timesteps=32", "n_steps=16", "n_envs=2", "batch_size=16", "n_epochs=1",
+    ]  # fmt: skip
+    arguments: list[str] = []
+    for setting in settings:
+        arguments += ["--set", f"ppo.{setting}"]
+    done = minibrains("run", "duel_ppo", *arguments)
+    assert done.returncode == 0, done.stderr
+    begin.unlink()
+
+    examined = minibrains(
+        "doctor", "duel_vector", "--node", "head",
+        "--brain", f"vector={vector}", "--brain", "head=vector_policy/told-less.safetensors",
+        "--ticks", 300, "--episodes", 1, "--json",
+    )  # fmt: skip
+    findings = {finding["test"]: finding for finding in json.loads(examined.stdout)["findings"]}
+    assert findings["encodings of training and play"]["status"] == "healthy"
 
 
 def test_a_broken_brain_is_named(minibrains: Command, tmp_path: Path) -> None:

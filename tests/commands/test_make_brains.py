@@ -47,7 +47,7 @@ def test_the_codebook_of_duel_is_learned_from_what_is_to_be_seen() -> None:
     codebook = duel_tiles.learn(stages, states, seed=0)
     shares = duel_tiles.measure(codebook, stages, states, seed=0)
     assert shares["unknown"] < 0.05, (
-        "of what it learned from, all is known but what is no tile of a codebook"
+        "of what it learned from, all is known but what is not a tile of a codebook"
     )
     assert shares["label_right"] > 0.98
     assert len(codebook.tiles) <= duel_tiles.TILES

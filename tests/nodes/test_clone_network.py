@@ -161,8 +161,14 @@ def test_other_settings_are_another_training(home: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"teacher": "game.wrong"}, "'game.wrong' is no output that something reads, outside of"),
-        ({"teacher": "head.logits"}, "'head.logits' is no output that something reads, outside of"),
+        (
+            {"teacher": "game.wrong"},
+            "'game.wrong' is not an output that something reads, outside of",
+        ),
+        (
+            {"teacher": "head.logits"},
+            "'head.logits' is not an output that something reads, outside of",
+        ),
         ({"freeze": ["hed"]}, "freeze has 'hed'; expected some of train: memory, head"),
         (
             {"freeze": TRAIN},

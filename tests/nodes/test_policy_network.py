@@ -38,7 +38,7 @@ CLASSES: dict[str, Any] = {
 }
 """The classes of those that have weights."""
 SLIM_BYTES = 8_000_000
-FULL_BYTES = 40_000_000
+FULL_BYTES = 33_000_000
 
 
 MODELS = bundled_dir("models")

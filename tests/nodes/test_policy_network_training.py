@@ -112,8 +112,8 @@ def test_no_unit_is_left_out_while_ppo_compares() -> None:
 @pytest.mark.parametrize(
     ("critic", "message"),
     [
-        ("value.vector", "is no output of encoder, history, groups, times, head, value"),
-        ("sink.pad", "is no output of encoder"),
+        ("value.vector", "is not an output of encoder, history, groups, times, head, value"),
+        ("sink.pad", "is not an output of encoder"),
         ("head.logits", r"carries logits f32\[.*\]; expected a number"),
     ],
 )
@@ -185,7 +185,7 @@ def test_parts_that_keep_their_weights_are_not_saved(home: Path) -> None:
         ({"critic_first": 3}, "the critic value.number learns with the policy; set critic_first"),
         ({"freeze": ["hed"]}, "freeze has 'hed'; expected some of train: encoder, history"),
         ({"freeze": PARTS}, "expected at least one node that learns"),
-        ({"critic": "value.vector"}, "is no output of encoder, history"),
+        ({"critic": "value.vector"}, "is not an output of encoder, history"),
     ],
 )
 def test_what_cannot_be_trained_is_refused(

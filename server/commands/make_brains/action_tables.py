@@ -16,9 +16,6 @@ from server.commands.make_brains.made_brain import MadeBrain
 GENESIS = ("B", "A", "MODE", "START", "UP", "DOWN", "LEFT", "RIGHT", "C", "Y", "X", "Z")
 """The twelve buttons of a Genesis pad, in stable-retro's order."""
 
-STICK = ("", "UP", "DOWN", "LEFT", "RIGHT", "UP+LEFT", "UP+RIGHT", "DOWN+LEFT", "DOWN+RIGHT")
-"""The positions of the stick; the first is its middle."""
-
 SF2_STICK = (
     "none", "up", "down", "left", "up+back", "down+back", "right", "up+forward", "down+forward",
 )  # fmt: skip
@@ -36,14 +33,6 @@ SF2_MOTIONS = {
     "back": ["BACK"],
     "jump kick": ["UP", "UP", "UP", "", "", "C", "C", "C"],
 }  # fmt: skip
-SF2_MOTIONS_BY_4 = {
-    "projectile": ["DOWN"] * 4 + ["DOWN+FORWARD"] * 4 + ["FORWARD+Y"] * 4 + [""],
-    "rising": ["FORWARD"] * 4 + ["DOWN"] * 4 + ["DOWN+FORWARD+Z"] * 4 + [""],
-    "forward": ["FORWARD"],
-    "back": ["BACK"],
-    "jump kick": ["UP"] * 4 + [""] * 4 + ["C"] * 4 + [""],
-}
-"""The same for a policy that chooses what to hold every 4 frames."""
 SF2_BUTTONS = ("UP", "DOWN", "LEFT", "RIGHT", "BACK", "FORWARD", "X", "Y", "Z", "A", "B", "C")
 """The buttons of the table; BACK and FORWARD depend on the direction that the player faces."""
 
@@ -93,18 +82,41 @@ def meadow() -> MadeBrain:
 
 
 def combos57() -> MadeBrain:
-    """Make a table of 57 actions of one row: 9 positions of the stick,
-    and six buttons with each of them except straight up.
+    """Make the brain with the table of `combos57_table`."""
+    return MadeBrain(
+        combos57_table("LEFT", "RIGHT"),
+        "Genesis: 57 combinations of the stick and one of six buttons",
+    )
+
+
+def combos57_by_facing() -> MadeBrain:
+    """Make the same table, with back and forward in the place of left and right."""
+    return MadeBrain(
+        combos57_table("BACK", "FORWARD"),
+        "Genesis: the same 57 combinations, forward and back by facing",
+    )
+
+
+def combos57_table(left: str, right: str) -> ActionTable:
+    """Return 57 actions of one row: 9 positions of the stick, and six buttons with each of them
+    except straight up.
+
+    Args:
+        left, right: What the stick's sides are called.
     """
-    held = list(STICK)
+    stick = ["", "UP", "DOWN", left, right]
+    for way in ("UP", "DOWN"):
+        stick += [f"{way}+{left}", f"{way}+{right}"]
+
+    held = list(stick)
     for button in "ABCXYZ":
-        for way in STICK:
+        for way in stick:
             if way != "UP":
                 held.append(_joined(way, button))
+
     actions = {row.lower() or "none": [row] for row in held}
-    return MadeBrain(
-        _table(actions, GENESIS), "Genesis: 57 combinations of the stick and one of six buttons"
-    )
+    named = {"LEFT": left, "RIGHT": right}
+    return _table(actions, [named.get(button, button) for button in GENESIS])
 
 
 def genesis8() -> MadeBrain:
@@ -120,21 +132,10 @@ def sf2() -> MadeBrain:
     )
 
 
-def sf2_by_4() -> MadeBrain:
-    """Make the same table with motions of which each position is held for 4 frames."""
-    return MadeBrain(
-        sf2_table(SF2_MOTIONS_BY_4),
-        "Street Fighter II and Duel: 44 actions, each position of a motion for 4 frames",
-    )
-
-
-def sf2_table(motions: Mapping[str, Sequence[str]] = SF2_MOTIONS) -> ActionTable:
+def sf2_table() -> ActionTable:
     """Return 44 actions by facing: 0 none, 1 up, 2 down, 3 left, 6 right, 9 punch, 21 kick.
 
     A blow holds the button for 4 frames, then only its direction.
-
-    Args:
-        motions: Special moves and others, by name: a row a frame.
     """
     actions: dict[str, Sequence[str]] = {}
     for position in SF2_STICK:
@@ -145,7 +146,7 @@ def sf2_table(motions: Mapping[str, Sequence[str]] = SF2_MOTIONS) -> ActionTable
             for way in ways:
                 name = _joined(way, button)
                 actions[name] = [name.upper()] * 4 + [way.upper()]
-    actions |= motions
+    actions |= SF2_MOTIONS
     return _table(actions, SF2_BUTTONS)
 
 

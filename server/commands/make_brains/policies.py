@@ -14,7 +14,7 @@ from nodes.policies.memory import VectorMemoryBrain
 from nodes.policies.network import PolicyHeadBrain
 from nodes.policies.vector import VectorPolicyBrain
 from nodes.vision.frames import FrameStackBrain
-from server.commands.make_brains.action_tables import sf2_table
+from server.commands.make_brains.action_tables import combos57_table, sf2_table
 from server.commands.make_brains.fighting import duel_numbers
 from server.commands.make_brains.made_brain import MadeBrain
 
@@ -61,22 +61,31 @@ def _taps(taps: Sequence[int], channels: int) -> FrameStackBrain:
 
 def fight_untrained() -> MadeBrain:
     """Make an untrained network from the 21 numbers of a fight to the actions of sf2."""
-    return MadeBrain(_untrained_policy(21, ()), "A fight in 21 numbers: untrained")
+    return MadeBrain(_untrained_policy(21, 44, ()), "A fight in 21 numbers: untrained")
 
 
 def duel_untrained() -> MadeBrain:
     """Make an untrained network from the numbers of a fight in Duel to the actions of sf2."""
-    policy = _untrained_policy(len(duel_numbers()), sf2_table().names)
+    policy = _untrained_policy(len(duel_numbers()), 44, sf2_table().names)
     return MadeBrain(policy, "Duel in numbers: untrained")
 
 
-def _untrained_policy(numbers: int, action_names: Sequence[str]) -> VectorPolicyBrain:
+def combos_untrained() -> MadeBrain:
+    """Make an untrained network from the numbers of a fight in Duel to 57 combinations of
+    buttons.
+    """
+    names = combos57_table("BACK", "FORWARD").names
+    policy = _untrained_policy(len(duel_numbers()), 57, names)
+    return MadeBrain(policy, "Duel in numbers, 57 combinations of buttons: untrained")
+
+
+def _untrained_policy(numbers: int, actions: int, action_names: Sequence[str]) -> VectorPolicyBrain:
     """Make a network with random weights scaled for tanh; the output is small, so that all actions
     are tried.
     """
     config = {
         "numbers": numbers,
-        "actions": 44,
+        "actions": actions,
         "hidden": 256,
         "layers": 2,
         "action_names": tuple(action_names),

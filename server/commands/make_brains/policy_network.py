@@ -14,7 +14,7 @@ from nodes.policies.attention import CrossAttentionBrain, TemporalAttentionBrain
 from nodes.policies.encoder import FrameEncoderBrain
 from nodes.policies.heads import ActionHeadBrain, ValueHeadBrain
 from nodes.policies.history import FeatureHistoryBrain
-from server.commands.make_brains.action_tables import combos57
+from server.commands.make_brains.action_tables import combos57_table
 from server.commands.make_brains.made_brain import MadeBrain
 
 
@@ -31,7 +31,7 @@ class Sizes(NamedTuple):
     """The number of pictures that the first layer sees one at a time."""
 
 
-FULL: Final = Sizes("full", ((32, 8, 4), (64, 4, 2), (64, 3, 1)), 256, (512, 256), 1)
+FULL: Final = Sizes("full", ((16, 8, 8), (64, 3, 1), (52, 3, 1)), 256, (512, 256), 8)
 SLIM: Final = Sizes("slim", ((8, 8, 8), (32, 3, 2), (32, 3, 2)), 64, (128, 64), 8)
 STEPS: Final = 8
 """Decisions that are remembered."""
@@ -76,7 +76,7 @@ def times(sizes: Sizes) -> MadeBrain:
 
 def actions(sizes: Sizes) -> MadeBrain:
     """Make the head for the 57 actions of combos57."""
-    table: Any = combos57().brain
+    table = combos57_table("LEFT", "RIGHT")
     config = {
         "numbers": sizes.width,
         "hidden": sizes.hidden,
