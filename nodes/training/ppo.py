@@ -29,6 +29,7 @@ from minibrains.values import to_json
 from nodes.training.checkpoint import (
     check_frozen,
     check_training_name,
+    environment_of,
     renamed,
     resume,
     settings_of,
@@ -663,7 +664,7 @@ class TrainPPO(
             license=self.license,
             workflow=workflow.name,
             workflow_sha256=workflow.sha256,
-            environment={"workflow": self.workflow, "sha256": self._about["environment"]},
+            environment=environment_of(self, self._about["environment"]),
             metrics={name: round(value, 6) for name, value in self._metrics_at(update).items()},
         )
         return sha256

@@ -159,7 +159,7 @@ class Learner:
                 log_interval=2,  # never: this call is one update
             )
         except ValueError:
-            # torch refuses logits that are no numbers
+            # torch refuses logits that are not numbers
             _check_finite(update, self._sums())
             raise
         if not model.rollout_buffer.full:
