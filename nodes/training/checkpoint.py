@@ -163,6 +163,22 @@ def settings_of(node: Node, free: Collection[str]) -> dict[str, Any]:
     return settings
 
 
+def environment_of(node: Any, sha256: str) -> dict[str, Any]:
+    """Return what the header of a brain says of the workflow in which it was trained: its name and
+    hash, and the widgets and brains that were changed in it.
+
+    Args:
+        node: The trainer.
+        sha256: The hash.
+    """
+    return {
+        "workflow": node.workflow,
+        "sha256": sha256,
+        "widgets": to_json(node.widgets),
+        "brains": dict(node.brains),
+    }
+
+
 def check_same(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Compare what a training depended on with what it depends on now. A setting that is newer
     than the checkpoint is not compared.

@@ -17,6 +17,7 @@ from minibrains import (
     widget,
 )
 from minibrains.brain_file import hash_file
+from minibrains.errors import DataError
 from minibrains.files import find_inside, home, write_atomic
 from minibrains.torch_node import limit_threads
 from nodes.policies.network import MOST_LAYERS, FrameNetwork, PolicyHead
@@ -51,6 +52,7 @@ from nodes.training.trainer import (
     TrainingConfig,
     check_training,
     count_labels,
+    has_bf16,
     validation_metrics,
 )
 from nodes.vision.fighters import FighterColors
@@ -199,6 +201,11 @@ class Cloning(Imitation, abstract=True):
         load_arrow()  # a missing package is refused now, not after an hour
         curves.load_pyplot()
         limit_threads(self.threads)
+        if self.precision == "bf16" and not has_bf16():
+            host.say(
+                "this processor has no instructions for bf16, so that each step takes longer "
+                "than in f32; set precision to f32"
+            )
         self._host = host
         self._folder = home() / "training" / self.name
         self._data = DataSet.named(self.data)
@@ -586,10 +593,31 @@ class ClonePolicy(
         rebuild=True,
         doc="weight of actions in the loss, by name; others have 1",
     )
+    distillation: float = widget(
+        default=0.0,
+        min=0.0,
+        max=1.0,
+        rebuild=True,
+        doc="share of the loss that is about how probable each action was to the teacher, if its "
+        "logits were linked to the SampleWriter; class_weight, label_smoothing and second_weight "
+        "apply to the rest only, and validation is about the action it chose",
+    )
+
+    def _begin(self) -> None:
+        super()._begin()
+        if self.distillation and not self._training[0].probabilities:
+            raise DataError(
+                f"the data set {self.data} does not have the probabilities that distillation "
+                "learns from; set it to 0, or collect with logits linked to the SampleWriter"
+            )
 
     def _objective(self) -> ActionObjective:
         return ActionObjective(
-            self._actions, self.class_weight, self.label_smoothing, self.second_weight
+            self._actions,
+            self.class_weight,
+            self.label_smoothing,
+            self.second_weight,
+            self.distillation,
         )
 
     def _outputs(self, actions: tuple[str, ...]) -> dict[str, Any]:

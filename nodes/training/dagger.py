@@ -195,7 +195,7 @@ class DaggerRounds(
                 settings = entry["settings"]
             except (ValueError, KeyError, TypeError):
                 raise MinibrainsError(
-                    f"{self._log}: a line is no result of a round; "
+                    f"{self._log}: a line is not a result of a round; "
                     "choose another name, or remove the folder"
                 ) from None
             if settings != self.settings():

@@ -26,6 +26,7 @@ from nodes.training.episode_file import (
     EpisodeInfo,
     EpisodeLabels,
     EpisodeSamples,
+    Extras,
     Sample,
     check_encoded,
     check_start,
@@ -98,7 +99,7 @@ class DataSet:
         """
         path = self.path_of(info.key)
         check_start(path, info)
-        self.check_same(info.game, info.rom_sha1, info.actions, info.prompted)
+        self.check_same(info.game, info.rom_sha1, info.actions, info.extras)
         data = encode_episode(path, info, samples)
         check_encoded(path, data)
         with self._alone():
@@ -107,22 +108,23 @@ class DataSet:
         return path
 
     def check_same(
-        self, game: str, rom_sha1: str, actions: Sequence[str], prompted: bool | None = None
+        self, game: str, rom_sha1: str, actions: Sequence[str], extras: Extras | None = None
     ) -> None:
         """Raise DataError unless episodes of this game with this action table belong here, and
-        with prompts or without.
+        with these columns.
         """
         path = next(iter(self.files()), None)
         if path is None:
             return
         there = _read_info(path)
-        other = difference(there, game, actions, prompted)
+        other = difference(there, game, actions, extras)
         if not other and there.rom_sha1 != rom_sha1:
             other = f"was played with the ROM {there.rom_sha1}, expected {rom_sha1}"
         if other:
             raise DataError(
                 f"{path} {other}; the episodes of a data set have one game and one action table, "
-                "and all have prompts or none, so write into one of another name"
+                "and all have prompts, or none, and the same for probabilities; write into one of "
+                "another name"
             )
 
     def remove_leftovers(self) -> None:
@@ -347,7 +349,7 @@ class DataSet:
         for path, info in infos:
             game = game or info.game
             actions = actions or info.actions
-            other = difference(info, game, actions, infos[0][1].prompted)
+            other = difference(info, game, actions, infos[0][1].extras)
             if other:
                 raise DataError(f"{path} {other}; take the file out, or use another data set")
             if info.key != path.name.removesuffix(SUFFIX):
@@ -403,11 +405,14 @@ def _read_info(path: Path) -> EpisodeInfo:
 
 
 def _labelled(sample: Sample, label: int) -> Sample:
-    """Return a sample with this label. What is the label now is not second best."""
+    """Return a sample with this label. What is the label now is not second best, and is certain."""
     if label == sample.action:
         return sample
     second = None if sample.second == label else sample.second
-    return sample._replace(action=label, second=second)
+    probabilities = sample.probabilities
+    if probabilities is not None:
+        probabilities = tuple(float(action == label) for action in range(len(probabilities)))
+    return sample._replace(action=label, second=second, probabilities=probabilities)
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -45,11 +45,13 @@ _LARGEST_HEADER: Final = 1 << 20
 _PNG: Final = b"\x89PNG\r\n\x1a\n"
 _ACTIONS: Final = ("action", "second", "played")
 _NUMBERS: Final = ("tick", "actionable", *_ACTIONS)
-_ADDED: Final = frozenset({"corrections_sha256", "prompted"})
+_ADDED: Final = frozenset({"corrections_sha256", "prompted", "probabilities"})
 """Fields of EpisodeInfo that older files lack."""
 _TEXTS: Final = ("outcome", "state", "episode")
 _PROMPT: Final = "prompt"
 """The column of prompts, which only some files have."""
+_PROBABILITIES: Final = "probabilities"
+"""The column of the teacher's probabilities, which only some files have."""
 
 
 class Sample(NamedTuple):
@@ -71,6 +73,15 @@ class Sample(NamedTuple):
     """The game's variables."""
     prompt: str | None = None
     """What a model would be asked now; None if nothing was linked that says it."""
+    probabilities: tuple[float, ...] | None = None
+    """The teacher's probability of each action of the table, 0 to 1; None if it names none."""
+
+
+class Extras(NamedTuple):
+    """Which of the columns there are that only some files have."""
+
+    prompted: bool
+    probabilities: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,11 +127,18 @@ class EpisodeInfo:
     changed meanwhile is not taken for the same one."""
     prompted: bool = False
     """Whether its samples have prompts."""
+    probabilities: bool = False
+    """Whether its samples have the teacher's probabilities."""
 
     @property
     def key(self) -> str:
         """The name that identifies the episode: that of its file, without the suffix."""
         return episode_key(self.workflow_sha256, self.seed, self.episode)
+
+    @property
+    def extras(self) -> Extras:
+        """Which of the columns it has that only some files have."""
+        return Extras(self.prompted, self.probabilities)
 
 
 def episode_key(workflow_sha256: str, seed: int, episode: int) -> str:
@@ -161,6 +179,8 @@ class EpisodeSamples(EpisodeLabels):
     """float64 [n, features], in the order of `info.features`."""
     prompts: Sequence[str]
     """What a model would be asked; empty if the samples have no prompts."""
+    probabilities: np.ndarray
+    """float32 [n, actions]: the teacher's; [n, 0] if the samples have none."""
 
     def picture(self, row: int) -> np.ndarray:
         """Decode a picture.
@@ -192,6 +212,7 @@ class EpisodeSamples(EpisodeLabels):
             actionable=None if actionable == NONE else bool(actionable),
             features=dict(zip(self.info.features, self.features[row].tolist(), strict=True)),
             prompt=self.prompts[row] if self.prompts else None,
+            probabilities=tuple(self.probabilities[row].tolist()) or None,
         )
 
 
@@ -279,6 +300,8 @@ def _schema(info: EpisodeInfo) -> Any:
     ]
     if info.prompted:
         columns.append((_PROMPT, arrow.string()))
+    if info.probabilities:
+        columns.append((_PROBABILITIES, arrow.list_(arrow.float32(), len(info.actions))))
     about: dict[str, Any] = {"format": FORMAT}
     for field in fields(EpisodeInfo):
         about[field.name] = to_json(getattr(info, field.name))
@@ -308,6 +331,11 @@ def _hugging_face(info: EpisodeInfo) -> dict[str, Any]:
     }
     if info.prompted:
         columns[_PROMPT] = text
+    if info.probabilities:
+        probability = {"dtype": "float32", "_type": "Value"}
+        columns[_PROBABILITIES] = {
+            "feature": probability, "length": len(info.actions), "_type": "Sequence"
+        }  # fmt: skip
     return columns
 
 
@@ -333,6 +361,11 @@ def encode_episode(path: Path, info: EpisodeInfo, samples: Sequence[Sample]) -> 
                 f"{path}, row {row}: the sample {_prompts(not info.prompted)}, unlike others; "
                 "expected a prompt in all samples, or in none"
             )
+        if (sample.probabilities is not None) != info.probabilities:
+            raise DataError(
+                f"{path}, row {row}: the sample {_probabilities(not info.probabilities)}, unlike "
+                "others; expected probabilities in all samples, or in none"
+            )
         pictures.append({"bytes": sample.picture, "path": f"{info.key}-{sample.tick:06d}.png"})
         features.append(sample.features)
     columns = {
@@ -349,6 +382,8 @@ def encode_episode(path: Path, info: EpisodeInfo, samples: Sequence[Sample]) -> 
     }
     if info.prompted:
         columns[_PROMPT] = [sample.prompt for sample in samples]
+    if info.probabilities:
+        columns[_PROBABILITIES] = [sample.probabilities for sample in samples]
     try:
         table = arrow.table(columns, schema=schema)
     except (arrow.ArrowException, TypeError, ValueError, OverflowError) as error:
@@ -525,7 +560,7 @@ def check_start(path: Path, info: EpisodeInfo) -> None:
 
 
 def difference(
-    info: EpisodeInfo, game: str, actions: Sequence[str], prompted: bool | None = None
+    info: EpisodeInfo, game: str, actions: Sequence[str], extras: Extras | None = None
 ) -> str:
     """Return how an episode differs from what is expected, in words; empty if it does not.
 
@@ -533,12 +568,14 @@ def difference(
         info: The metadata of the episode.
         game: The game.
         actions: The action table.
-        prompted: Whether its samples have prompts; None: either is expected.
+        extras: The columns that only some files have; None: any are expected.
     """
     if info.game != game:
         return f"is of the game {info.game!r}, expected {game!r}"
-    if prompted not in (None, info.prompted):
+    if extras is not None and extras.prompted != info.prompted:
         return f"{_prompts(info.prompted)}, unlike the others"
+    if extras is not None and extras.probabilities != info.probabilities:
+        return f"{_probabilities(info.probabilities)}, unlike the others"
     differences: list[str] = []
     for index, (found, expected) in enumerate(zip(info.actions, actions, strict=False)):
         if found != expected:
@@ -555,6 +592,10 @@ def difference(
 
 def _prompts(prompted: bool) -> str:
     return "has a prompt" if prompted else "has no prompt"
+
+
+def _probabilities(there: bool) -> str:
+    return "has probabilities" if there else "has no probabilities"
 
 
 def _labels(path: Path, info: EpisodeInfo, table: Any) -> EpisodeLabels:
@@ -593,8 +634,8 @@ def _samples(path: Path, info: EpisodeInfo, table: Any) -> EpisodeSamples:
         _refuse_row(path, row, _moment_problem(picture, features[row]))
         for name, value in expected.items():
             if texts[name][row] != value:
-                found = f"{name} is {texts[name][row]!r}, but its metadata says {value!r}"
-                _refuse_row(path, row, found)
+                problem = f"{name} is {texts[name][row]!r}, but its metadata says {value!r}"
+                _refuse_row(path, row, problem)
     matrix = np.empty((len(features), len(info.features)), np.float64)
     for column, name in enumerate(info.features):
         matrix[:, column] = [moment[name] for moment in features]
@@ -604,6 +645,12 @@ def _samples(path: Path, info: EpisodeInfo, table: Any) -> EpisodeSamples:
         prompts = _lists(path, table, (_PROMPT,))[_PROMPT]
     for row, prompt in enumerate(prompts):
         _refuse_row(path, row, "" if prompt else "the prompt is missing or empty")
+    probabilities = np.empty((len(pictures), 0), np.float32)
+    if info.probabilities:
+        rows = _lists(path, table, (_PROBABILITIES,))[_PROBABILITIES]
+        for row, found in enumerate(rows):
+            _refuse_row(path, row, _probability_problem(found))
+        probabilities = np.array(rows, np.float32)
     return EpisodeSamples(
         path,
         info,
@@ -615,6 +662,7 @@ def _samples(path: Path, info: EpisodeInfo, table: Any) -> EpisodeSamples:
         encoded,
         matrix,
         prompts,
+        probabilities,
     )
 
 
@@ -644,6 +692,18 @@ def _number_problem(info: EpisodeInfo, row: int, numbers: Mapping[str, Sequence[
     tick = numbers["tick"][row]
     if tick is None or tick < 0:
         return f"tick is {tick}, expected a number from 0"
+    return ""
+
+
+def _probability_problem(probabilities: Sequence[float | None] | None) -> str:
+    """Return what is wrong with the probabilities of a row, in words; empty if nothing is."""
+    if probabilities is None:
+        return "the probabilities are missing; expected one of each action"
+    found = np.array(probabilities, np.float64)  # None becomes NaN
+    if found.min() < 0:
+        return f"a probability is {found.min():.3g}, expected 0 to 1"
+    if not 0.999 < found.sum() < 1.001:
+        return f"the probabilities have the sum {found.sum():.6g}, expected 1"
     return ""
 
 

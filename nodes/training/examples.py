@@ -21,7 +21,7 @@ from nodes.training.episode_file import NONE, EpisodeInfo, EpisodeSamples
 from nodes.vision.fighters import CenterMasks, FighterColors, FighterMask
 from nodes.vision.frames import Crop, Resize
 
-_VERSION: Final = "4"
+_VERSION: Final = "5"
 """The version of the files of preprocessed episodes."""
 COLORS: Final = 2
 """Number of masks that a FighterMask makes of a picture."""
@@ -128,6 +128,8 @@ class EpisodeExamples(NamedTuple):
     """int64 [n]: its second best actions; its actions where it names no other."""
     targets: np.ndarray
     """float32 [n, targets], in the units of the game's variables."""
+    probabilities: np.ndarray
+    """float32 [n, actions]: the teacher's; [n, 0] if the data set does not have them."""
 
 
 def preprocess(job: Job) -> EpisodeExamples:
@@ -178,7 +180,11 @@ def preprocess_samples(
         values[:, column] = target(samples, name)
     second_best = np.where(samples.second_best == NONE, samples.actions, samples.second_best)
     return EpisodeExamples(
-        [pictures[row] for row in kept], samples.actions[kept], second_best[kept], values[kept]
+        [pictures[row] for row in kept],
+        samples.actions[kept],
+        second_best[kept],
+        values[kept],
+        samples.probabilities[kept],
     )
 
 
@@ -248,6 +254,8 @@ class Examples:
         """int64 [n]: its second best actions; its actions where it names no other."""
         self.targets = np.concatenate([episode.targets for episode in examples])
         """float32 [n, targets], in the units of the game's variables."""
+        self.probabilities = np.concatenate([episode.probabilities for episode in examples])
+        """float32 [n, actions]: the teacher's; [n, 0] if the data set does not have them."""
 
     def __len__(self) -> int:
         return len(self._pictures)
@@ -293,7 +301,13 @@ class ExampleFiles:
         for end in found["ends"].tolist():
             pictures.append(pixels[start:end])
             start = end
-        return EpisodeExamples(pictures, found["labels"], found["seconds"], found["targets"])
+        return EpisodeExamples(
+            pictures,
+            found["labels"],
+            found["seconds"],
+            found["targets"],
+            found["probabilities"],
+        )
 
     def write(self, data: DataSet, info: EpisodeInfo, episode: EpisodeExamples) -> None:
         """Keep what was seen of an episode. Raises OSError."""
@@ -306,6 +320,7 @@ class ExampleFiles:
             "labels": episode.labels,
             "seconds": episode.second_best,
             "targets": episode.targets,
+            "probabilities": episode.probabilities,
         }
         write_atomic(self._path(info), save(arrays, self._expected(data, info)))
 

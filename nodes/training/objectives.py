@@ -47,7 +47,11 @@ class Objective(ABC):
 
 
 class ActionObjective(Objective):
-    """The teacher's action, and its second best one, out of a softmax of all actions."""
+    """The teacher's action, and its second best one, out of a softmax of all actions; and for a
+    share of the loss, how probable each action was to the teacher.
+
+    Source of distillation: A. A. Rusu et al., Policy distillation, ICLR 2016, arXiv:1511.06295.
+    """
 
     def __init__(
         self,
@@ -55,6 +59,7 @@ class ActionObjective(Objective):
         class_weight: Mapping[str, float],
         label_smoothing: float,
         second_weight: float,
+        distillation: float,
     ) -> None:
         """Prepare the weights of the actions.
 
@@ -63,6 +68,8 @@ class ActionObjective(Objective):
             class_weight: The weights of some actions, by name; others have 1.
             label_smoothing: Of the labels, 0 to 1.
             second_weight: The share of the loss that is about the second best action, 0 to 0.5.
+            distillation: The share of the loss that is about the teacher's probabilities, 0 to 1,
+                to which none of the other settings applies.
 
         Raises:
             MinibrainsError: `class_weight` names an action that there is not.
@@ -73,13 +80,37 @@ class ActionObjective(Objective):
         for name, weight in class_weight.items():
             if name not in actions:
                 raise MinibrainsError(
-                    f"class_weight names {name!r}, which is no action of the data set; "
+                    f"class_weight names {name!r}, which is not an action of the data set; "
                     f"expected some of {', '.join(actions)}"
                 )
             self._weights[actions.index(name)] = weight
         self._smoothing, self._second = label_smoothing, second_weight
+        self._distillation = distillation
 
     def losses(self, logits: torch.Tensor, examples: Examples, rows: np.ndarray) -> torch.Tensor:
+        losses = self._of_actions(logits, examples, rows)
+        if self._distillation:
+            distilled = self._of_probabilities(logits, examples, rows)
+            losses = (1 - self._distillation) * losses + self._distillation * distilled
+        return losses
+
+    def _of_probabilities(
+        self, logits: torch.Tensor, examples: Examples, rows: np.ndarray
+    ) -> torch.Tensor:
+        """Return the Kullback-Leibler divergence from the teacher's probabilities: float32 [n]."""
+        import torch
+        from torch.nn import functional
+
+        probabilities = torch.from_numpy(examples.probabilities[rows])
+        found = functional.log_softmax(logits, 1)
+        return functional.kl_div(found, probabilities, reduction="none").sum(1)
+
+    def _of_actions(
+        self, logits: torch.Tensor, examples: Examples, rows: np.ndarray
+    ) -> torch.Tensor:
+        """Return the weighted cross-entropy of the teacher's best and second best action:
+        float32 [n].
+        """
         import torch
         from torch.nn import functional
 

@@ -305,7 +305,7 @@ class VLMTraining(Imitation, abstract=True):
     def _leave_out_others(
         self, sides: Sequence[VLMSamples], answers: Collection[str], actions: tuple[str, ...]
     ) -> None:
-        """Leave out the samples with an action that is no answer of the model, and say so.
+        """Leave out the samples with an action that is not an answer of the model, and say so.
 
         Raises DataError if none is left to learn from, or to validate with.
         """
@@ -321,11 +321,11 @@ class VLMTraining(Imitation, abstract=True):
         names = ", ".join(sorted(others))
         if not all(sides):
             raise DataError(
-                f"the data set {self.data} has the actions {names}, which are no answers of the "
+                f"the data set {self.data} has the actions {names}, which are not answers of the "
                 "model; expected a model that was trained on the same actions"
             )
         self._host.say(
-            f"left out {count} samples whose actions are no answers of the model: {names}"
+            f"left out {count} samples whose actions are not answers of the model: {names}"
         )
 
     @property
@@ -643,7 +643,7 @@ class TrainLoRA(
     Its brain is the model to adapt. What changes are the seven projections of each layer of its
     language model, and in a PaliGemma the layer between the picture and the language model; the
     part that sees stays as it is. Give it a trained model: on one with random weights an adapter
-    learns nothing. Samples whose action is no answer of the model are left out.
+    learns nothing. Samples whose action is not an answer of the model are left out.
     Everything else is as with TrainVLM; adapters are saved as `lora_adapter/NAME.safetensors`, for
     a LoRALoader.
 

@@ -351,6 +351,17 @@ def normalised(frames: np.ndarray) -> torch.Tensor:
     return shown.float().div_(255)
 
 
+def has_bf16() -> bool:
+    """Return whether this processor has instructions for bf16; True if that is not known."""
+    import torch
+
+    find = getattr(torch.cpu, "get_capabilities", None)  # older versions of torch lack it
+    found = find() if find else {}
+    if found.get("architecture") != "x86_64":
+        return True
+    return bool(found.get("avx512_bf16") or found.get("amx_bf16"))
+
+
 def one_cycle(done: float) -> float:
     """Return the share of the highest learning rate: it rises from 1/25 for 30 % of the training,
     and falls to 0.

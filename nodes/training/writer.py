@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from minibrains import (
     Episode,
     Flag,
     Frame,
     Host,
+    Logits,
     MinibrainsError,
     Node,
     On,
@@ -21,6 +24,7 @@ from nodes.actions.sink import ActionTable, TableAction
 from nodes.training.data_set import DataSet
 from nodes.training.episode_file import (
     EpisodeInfo,
+    Extras,
     Outcome,
     Sample,
     encode_picture,
@@ -40,6 +44,8 @@ class SampleWriter(Node, category="training", collects_data=True):
     played:     the action that is taken, on the same tick; nothing between two decisions
     actionable: whether an action has an effect now
     prompt:     what a model would be asked now, for a TrainVLM; with all samples or none
+    logits:     float32 [actions]: the teacher's, on the same tick, whose softmax is stored for
+                `distillation` of ClonePolicy; with all samples or none
     Its brain is the action table that the sink uses; it has the names of the actions.
 
     An episode is written when it is over, as a whole. One that is stopped or fails is left out, and
@@ -89,12 +95,27 @@ class SampleWriter(Node, category="training", collects_data=True):
         played: On[TableAction] = None,
         actionable: Flag | None = None,
         prompt: Text | None = None,
+        logits: On[Logits] = None,
     ) -> None:
         if label is None or len(self.samples) >= self.limit:
             return
+        if not self.samples:
+            self._check_columns(Extras(prompt is not None, logits is not None))
         png = encode_picture(picture)
         tick = self._host.tick
-        self.samples.append(Sample(tick, png, label, second, played, actionable, variables, prompt))
+        self.samples.append(
+            Sample(
+                tick=tick,
+                picture=png,
+                action=label,
+                second=second,
+                played=played,
+                actionable=actionable,
+                features=variables,
+                prompt=prompt,
+                probabilities=None if logits is None else _softmax(logits),
+            )
+        )
 
     def finish(self, results: Mapping[str, Any]) -> None:
         samples, self.samples = self.samples, []
@@ -125,6 +146,12 @@ class SampleWriter(Node, category="training", collects_data=True):
     def load_state(self, state: Mapping[str, Any]) -> None:
         self.whole = False
 
+    def _check_columns(self, extras: Extras) -> None:
+        """Raise DataError if other episodes have other columns: better now than after a match."""
+        start = self._host.start
+        if start is not None:
+            self._data.check_same(start.game, start.rom_sha1, self.brain.names, extras)
+
     def _info(self, results: Mapping[str, Any], samples: list[Sample]) -> EpisodeInfo:
         start = self._host.start
         if start is None:
@@ -154,7 +181,15 @@ class SampleWriter(Node, category="training", collects_data=True):
             features=tuple(sorted(samples[0].features)),
             samples=len(samples),
             prompted=samples[0].prompt is not None,
+            probabilities=samples[0].probabilities is not None,
         )
+
+
+def _softmax(logits: np.ndarray) -> tuple[float, ...]:
+    """Return the probability of each action, as float32."""
+    weights = np.exp(logits.astype(np.float64) - logits.max())
+    probabilities = (weights / weights.sum()).astype(np.float32)
+    return tuple(probabilities.tolist())
 
 
 def _outcome(results: Mapping[str, Any]) -> Outcome:

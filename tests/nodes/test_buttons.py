@@ -121,7 +121,7 @@ def _objective(**changes: float) -> tuple[ButtonObjective, Examples]:
     pictures = [b""] * 3
     labels = np.array([0, 1, 2])
     no_numbers = np.empty((3, 0), np.float32)
-    found = EpisodeExamples(pictures, labels, labels, no_numbers)
+    found = EpisodeExamples(pictures, labels, labels, no_numbers, no_numbers)
     return objective, Examples(PREPROCESSING, [found])
 
 

@@ -87,6 +87,17 @@ def _policy(home: Path, name: str = "small") -> PolicyHeadBrain:
     return PolicyHeadBrain.load(path)
 
 
+def _played(data: DataSet, home: Path, folder: Path) -> tuple[np.ndarray, Examples]:
+    """Return the trained policy's logits for a whole data set [n, actions], and its samples."""
+    parts = PreprocessingParts.of(PREPROCESSING)
+    jobs = [Job(data.folder, episode, parts, ()) for episode in data.episodes()]
+    examples = Examples(PREPROCESSING, [preprocess(job) for job in jobs])
+    frames = examples.frames(np.arange(len(examples))) / np.float32(255)
+    head: Any = PolicyHead(brain=_policy(home))
+    with opened(head, ScratchHost(folder)):
+        return np.stack([head.tick(frame) for frame in frames]), examples
+
+
 # -- learning
 
 
@@ -123,6 +134,17 @@ def test_it_computes_in_bf16(tmp_path: Path, home: Path) -> None:
     short = _curve(home, "short")["loss"]
     assert 0 < abs(exact[0] - short[0]) < 0.02
     assert short[-5:].mean() < 0.6 * short[:5].mean()
+
+
+@pytest.mark.parametrize(("has_it", "said"), [(True, 0), (False, 1)])
+def test_it_says_so_if_bf16_is_slow_here(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, has_it: bool, said: int
+) -> None:
+    found = {"architecture": "x86_64", "avx512_bf16": has_it, "amx_bf16": False}
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: found)
+    write_fights(4)
+    host = _train(clone(precision="bf16"), tmp_path, ticks=1)
+    assert len([text for text in host.messages if "no instructions for bf16" in text]) == said
 
 
 def test_two_threads_learn_the_same_but_for_the_last_bits(tmp_path: Path, home: Path) -> None:
@@ -179,21 +201,32 @@ def test_its_second_choice_is_the_teacher_s(tmp_path: Path, home: Path) -> None:
         data.write(info(number), samples)
     _train(clone(second_weight=0.2, epochs=16), tmp_path)
 
-    head: Any = PolicyHead(brain=_policy(home))
-    agreed: list[bool] = []
-    for episode in data.episodes():
-        job = Job(data.folder, episode, PreprocessingParts.of(PREPROCESSING), ())
-        found = preprocess(job)
-        examples = Examples(PREPROCESSING, [found])
-        rows = np.arange(len(examples))
-        frames = examples.frames(rows) / np.float32(255)
-        with opened(head, ScratchHost(tmp_path)):
-            for frame, label, second in zip(frames, found.labels, found.second_best, strict=True):
-                logits = head.tick(frame)
-                best, next_best = logits.argsort()[::-1][:2]
-                if label and best == label:
-                    agreed.append(bool(next_best == second))
-    assert np.mean(agreed) > 0.9
+    logits, examples = _played(data, home, tmp_path)
+    best, next_best = logits.argsort(axis=1).T[::-1][:2]
+    known = (best == examples.labels) & (examples.labels > 0)
+    assert np.mean(next_best[known] == examples.second_best[known]) > 0.9
+
+
+def test_it_learns_how_probable_each_action_was_to_the_teacher(tmp_path: Path, home: Path) -> None:
+    """The teacher chooses an action with 0.7, and the next one of the table with 0.3."""
+    data = DataSet.named(NAME)
+    for number in range(8):
+        samples: list[Sample] = []
+        for sample in match(number):
+            probabilities = [0.0, 0.0, 0.0]
+            probabilities[sample.action] = 0.7
+            probabilities[(sample.action + 1) % 3] = 0.3
+            samples.append(sample._replace(probabilities=tuple(probabilities)))
+        data.write(info(number, probabilities=True), samples)
+    _train(clone(distillation=1.0, epochs=16), tmp_path)
+
+    logits, examples = _played(data, home, tmp_path)
+    weights = np.exp(logits)
+    probabilities = weights / weights.sum(axis=1, keepdims=True)
+    rows = np.arange(len(examples))
+    known = logits.argmax(axis=1) == examples.labels
+    assert known.mean() > 0.8
+    assert probabilities[rows, examples.labels][known].mean() == pytest.approx(0.7, abs=0.07)
 
 
 def test_the_brain_says_what_it_comes_from(tmp_path: Path, home: Path) -> None:
@@ -418,7 +451,8 @@ def test_the_network_is_as_the_settings_say_or_as_its_start(tmp_path: Path, home
         ({"freeze": ("covolution",)}, "no parameter begins with 'covolution'"),
         ({"freeze": ("",)}, "which are all parameters"),
         ({"lr_multipliers": {"head": 0.1}}, "no parameter begins with 'head'"),
-        ({"class_weight": {"jump": 2.0}}, "'jump', which is no action"),
+        ({"class_weight": {"jump": 2.0}}, "'jump', which is not an action"),
+        ({"distillation": 0.5}, "does not have the probabilities that distillation learns from"),
         ({"auxiliary": ("hp",)}, "no variable 'hp'"),
         ({"box": (0, 0, 64, 40)}, "row 0: the picture has 96x64 pixels"),
         ({"pictures": 5}, "expected 5 pictures"),
@@ -451,7 +485,8 @@ def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(
     for ticks in (3, 4):
         _train(clone(precision=precision), tmp_path, ticks=ticks)
     host = _train(clone(precision=precision), tmp_path)
-    assert "goes on after step 25" in host.messages[0]
+    # on some processors the first message is that bf16 is slow there
+    assert any("goes on after step 25" in message for message in host.messages)
 
     for table in ("training", "validation"):
         whole = _curve(home, "whole", table)

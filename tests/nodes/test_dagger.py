@@ -122,7 +122,7 @@ def test_rounds_with_other_settings_are_not_mixed(tmp_path: Path) -> None:
 def test_a_damaged_file_of_rounds_is_refused(tmp_path: Path, home: Path) -> None:
     (home / "training/test").mkdir(parents=True)
     (home / "training/test/rounds.jsonl").write_text(json.dumps({"round": 0}) + "\n")
-    with pytest.raises(MinibrainsError, match="a line is no result of a round"):
+    with pytest.raises(MinibrainsError, match="a line is not a result of a round"):
         play(rounds(), PlayingHost(tmp_path))
 
 

@@ -67,6 +67,42 @@ def test_a_prompt_that_is_missing_is_named(tmp_path: Path) -> None:
         DataSet(tmp_path).write(replace(INFO, prompted=True), prompted)
 
 
+def test_probabilities_are_a_column_and_certain_where_people_correct(tmp_path: Path) -> None:
+    data = DataSet(tmp_path)
+    each = (0.5, 0.25, 0.25)
+    weighed = [sample._replace(probabilities=each) for sample in samples()]
+    info = replace(INFO, probabilities=True)
+    data.write(info, weighed)
+    assert [sample for _, sample in _read_all(data)] == weighed
+
+    data.correct({info.key: {0: 2}})
+    found = data.read(data.episodes()[0])
+    assert found.probabilities.tolist() == [[0, 0, 1], list(each), list(each)]
+
+    other = replace(INFO, seed=INFO.seed + 1)
+    with pytest.raises(DataError, match="has probabilities, unlike the others; the episodes of a"):
+        data.write(other, samples())
+    with pytest.raises(DataError, match="row 0: the sample has no probabilities, unlike others"):
+        data.write(info, samples())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ((0.5, 0.25, 0.0), "the probabilities have the sum 0.75, expected 1"),
+        ((1.5, -0.25, -0.25), "a probability is -0.25, expected 0 to 1"),
+        ((float("nan"), 0.5, 0.5), "the probabilities have the sum nan, expected 1"),
+        ((0.5, 0.5), "the samples cannot be written"),
+    ],
+)
+def test_probabilities_that_are_none_are_refused(
+    tmp_path: Path, wrong: tuple[float, ...], message: str
+) -> None:
+    weighed = [sample._replace(probabilities=wrong) for sample in samples()]
+    with pytest.raises(DataError, match=message):
+        DataSet(tmp_path).write(replace(INFO, probabilities=True), weighed)
+
+
 def test_its_columns_are_arrays(tmp_path: Path) -> None:
     write(tmp_path)
     columns = DataSet(tmp_path).read(INFO)

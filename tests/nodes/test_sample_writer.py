@@ -132,15 +132,34 @@ def test_a_sample_keeps_what_a_model_would_be_asked(tmp_path: Path) -> None:
         _play_prompts(node, host, 1, ("Near", None))
         with pytest.raises(DataError, match="a prompt in all samples"):
             node.finish(DONE)
-        _play_prompts(node, host, 2, (None, None))
-        with pytest.raises(DataError, match="all have prompts or"):
-            node.finish(DONE)
+        with pytest.raises(DataError, match="all have prompts, or none"):
+            _play_prompts(node, host, 2, (None,))
 
     data = DataSet.named("moments")
     (info,) = data.episodes()
     assert info.prompted
     assert data.read(info).prompts == ["Near", "Far"]
     assert data.sample(info.key, 1).prompt == "Far"
+
+
+def test_a_sample_keeps_how_probable_each_action_was(tmp_path: Path) -> None:
+    node = SampleWriter(name="moments", brain=TABLE)
+    actions = len(TABLE.names)
+    even = np.zeros(actions, np.float32)
+    sure = np.where(np.arange(actions) == 1, 30, 0).astype(np.float32)
+    with opened(node, _host(tmp_path)) as host:
+        node.reset(Episode(0, 5))
+        for tick, logits in enumerate((even, sure)):
+            host.tick = tick
+            node.tick(**MOMENT, logits=logits)
+        node.finish(DONE)
+
+    data = DataSet.named("moments")
+    (info,) = data.episodes()
+    assert info.probabilities
+    probabilities = data.read(info).probabilities
+    assert np.allclose(probabilities[0], 1 / actions)
+    assert np.allclose(probabilities[1], np.eye(actions)[1])
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -36,15 +37,17 @@ class OtherMatch(Node, category="vision"):
     )
 
     def open(self, host: Host) -> None:
-        self._data = DataSet.named(self.name)
-        self._infos = self._data.episodes()
+        data = DataSet.named(self.name)
+        infos = data.episodes()
+        self._count = len(infos)
+        self._samples = lru_cache(maxsize=1)(lambda match: data.read(infos[match]))
 
     def reset(self, episode: Episode) -> None:
-        self.match = int(episode.rng().integers(len(self._infos)))
+        self.match = int(episode.rng().integers(self._count))
         self.shown = 0
 
     def tick(self, frame: ColorFrame) -> ColorFrame:
-        samples = self._data.read(self._infos[self.match])
+        samples = self._samples(self.match)
         row, part = divmod(self.shown, self.pictures)
         self.shown = (self.shown + 1) % (len(samples) * self.pictures)
         return np.split(samples.picture(row), self.pictures)[part]
