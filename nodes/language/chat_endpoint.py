@@ -117,6 +117,11 @@ class ChatEndpoint:
             ) as response:
                 reply = await self._read(response)
                 self._check_status(response, reply)
+        except aiohttp.ClientConnectorError as error:
+            reason = os.strerror(error.errno) if error.errno else text_of(error.os_error)
+            raise TemporaryError(
+                f"{self.url}: cannot connect ({self._shown(reason)}); is the server running there?"
+            ) from None
         except (aiohttp.ClientError, OSError) as error:
             raise TemporaryError(f"{self.url}: {self._shown(text_of(error))}") from None
         return self._parse(reply)
@@ -154,7 +159,7 @@ class ChatEndpoint:
             text = usage = None
         if not isinstance(text, str):
             raise EndpointError(
-                f"{self.url}: the reply is no chat completion with a text: "
+                f"{self.url}: the reply is not a chat completion with a text: "
                 f"{self._shown(reply.decode('utf-8', 'replace'))}"
             )
         tokens = 0
@@ -191,19 +196,20 @@ def _seconds(text: str) -> float | None:
 # -- addresses and keys, which a workflow from a stranger names ------------------------------------
 
 
-def check_address(address: str) -> None:
-    """Check the address of an API. Raises MinibrainsError."""
+def check_address(address: str, example: str = "http://127.0.0.1:8000/v1") -> None:
+    """Check the address of a server, like `example`. Raises MinibrainsError."""
     try:
         parts = urlsplit(address)
         is_address = parts.scheme in ("http", "https") and bool(parts.hostname)
+        is_address = is_address and not re.search(r"[\s%]", parts.netloc)
         _ = parts.port
     except ValueError:
         is_address = False
     # not repeated, because it may contain a password
     if not is_address or "@" in address or "?" in address or "#" in address:
         raise MinibrainsError(
-            "the endpoint is no address of an API; expected one like http://127.0.0.1:8000/v1, "
-            "without a password and without parameters"
+            f"the endpoint is not the address of a server; expected one like {example}, without a "
+            "password and without parameters"
         )
 
 
@@ -212,8 +218,8 @@ def check_key_name(name: str) -> None:
     if name and not KEY_NAME.fullmatch(name):
         # not repeated, because it may be the key itself
         raise MinibrainsError(
-            "key is no name of a key's environment variable; expected one like LAB_API_KEY, never "
-            "the key itself"
+            "key is not the name of a key's environment variable; expected one like LAB_API_KEY, "
+            "never the key itself"
         )
 
 

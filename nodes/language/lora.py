@@ -80,7 +80,7 @@ class LoraAdapter(Brain):
         for name, value in found.items():
             if name in PATTERNS and isinstance(value, Mapping):
                 value = _by_plain_names(value, _modules(tensors))
-            if name not in OF_TRAINING and value not in NOTHING:
+            if name not in OF_TRAINING and not _says_nothing(value):
                 adapter[name] = value
         return cls(tensors, adapter=adapter, base=title_of(base), base_sha256=base.sha256)
 
@@ -136,11 +136,19 @@ class LoraAdapter(Brain):
                 raise BrainError(f"{where}: tensor {short(name)} contains infinity or NaN")
 
 
+def _says_nothing(value: Any) -> bool:
+    """Return whether an entry is as if it were not there. Zero is equal to False, but a lora_alpha
+    of 0 is no missing one.
+    """
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return not is_number and value in NOTHING
+
+
 def _by_plain_names(pattern: Mapping[str, Any], modules: Iterable[str]) -> Mapping[str, Any]:
-    """Return a pattern whose keys are no regular expressions: those of these modules that one of
+    """Return a pattern whose keys are not regular expressions: those of these modules that one of
     its keys matches, as PEFT matches them.
 
-    Raises BrainError if a key is no regular expression.
+    Raises BrainError if a key is not a regular expression.
     """
     if all(NAME.fullmatch(key) for key in pattern):
         return pattern
@@ -150,7 +158,7 @@ def _by_plain_names(pattern: Mapping[str, Any], modules: Iterable[str]) -> Mappi
             try:
                 is_matched = re.fullmatch(rf"(.*\.)?({key})", module)
             except re.error as error:
-                raise BrainError(f"{short(key)} is no regular expression: {error}") from None
+                raise BrainError(f"{short(key)} is not a regular expression: {error}") from None
             if is_matched:
                 plain[module] = value
                 break

@@ -56,7 +56,7 @@ class Placement(NamedTuple):
         return f"{self.precision} on {self.device}"
 
     def receive(self, inputs: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return a model's inputs on its device; those that are no whole numbers in its type."""
+        """Return a model's inputs on its device; those that are not whole numbers in its type."""
         placed: dict[str, Any] = {}
         for name, tensor in inputs.items():
             dtype = self.dtype if tensor.is_floating_point() else tensor.dtype

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
@@ -49,7 +50,15 @@ OURS: Final = frozenset({
 """The SHA-256 of models that ship with Minibrains, whose text files need no trial."""
 
 _UNQUANTIZED: Final = ("embed", "lm_head")
-"""Parts of the names of matrices that are no weights of linear layers, or stay as they are."""
+"""Parts of the names of matrices that are not weights of linear layers, or stay as they are."""
+_FAULTS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "missing_keys": "is not in the file",
+        "unexpected_keys": "is not part of the model",
+        "mismatched_keys": "has another shape in the file than in the configuration",
+    }
+)
+"""What transformers calls tensors that do not fit a model, and what is wrong with each."""
 _BLOCK: Final = 64
 """The number of weights of 4 bits that have a scale in common."""
 _ROOM: Final = 1 << 22
@@ -149,14 +158,16 @@ def weight_files(folder: Path) -> list[Path]:
     index = folder / f"{WEIGHTS}.index.json"
     if not index.is_file():
         whole = folder / WEIGHTS
-        return [whole] if whole.is_file() else sorted(folder.glob("*.safetensors"))
+        if whole.is_file():
+            return [whole]
+        return [path for path in sorted(folder.glob("*.safetensors")) if path.is_file()]
     try:
         names = sorted(set(json.loads(index.read_bytes())["weight_map"].values()))
         is_index = all(is_plain_name(name) for name in names)  # never out of the folder
     except (ValueError, LookupError, TypeError, AttributeError):
         is_index = False
     if not is_index:
-        raise BrainError(f"{index} is no index of weights; fetch it again")
+        raise BrainError(f"{index} is not an index of weights; fetch it again")
     missing = [name for name in names if not (folder / name).is_file()]
     if missing:
         raise BrainError(
@@ -220,11 +231,14 @@ def load_pretrained(ref: BrainRef, placement: Placement | None = None) -> Pretra
         # the model's own template, which is a program, is not run here
         frame = frame or find_frame(processor, family.sees)
         processor.chat_template = frame.template(family.sees)
-    for fault in ("missing_keys", "unexpected_keys", "mismatched_keys"):
-        if found := sorted(map(str, faults.get(fault) or ())):
+    for fault, meaning in _FAULTS.items():
+        names: list[str] = []
+        for key in faults.get(fault) or ():
+            names.append(key if isinstance(key, str) else key[0])  # or a tuple with both shapes
+        if names:
             raise BrainError(
-                f"{path}: {short(found[0])} is one of {len(found)} "
-                f"{fault.replace('_', ' ')} of the model's tensors"
+                f"{path}: tensor {short(min(names))} {meaning} ({len(names)} such tensors in all); "
+                "expected weights and configuration of one model: fetch or save it again"
             )
     asked_by = family.asked_by
     if family.faster is not None and placement.is_usual:

@@ -25,6 +25,7 @@ from nodes.language.model_files import CONFIG
 from nodes.language.placement import place
 from nodes.language.pretrained import VLMBrain, empty_model, load_pretrained
 from server.cli import DONE
+from server.terminal import tell
 
 ADAPTER: Final = "adapter_config.json"
 BASE: Final = "base_model_name_or_path"
@@ -40,7 +41,9 @@ def main(arguments: argparse.Namespace) -> int:
     if path.exists():
         raise MinibrainsError(f"{path} exists; choose another name: pack-model FOLDER FILE")
     if path.suffix != ".safetensors":
-        raise MinibrainsError(f"{path} is no name of a brain; expected one in .safetensors")
+        raise MinibrainsError(
+            f"{path} is not the name of a brain; expected one that ends in .safetensors"
+        )
     brain, metadata = pack(folder, tuple(arguments.answers))
     path.parent.mkdir(parents=True, exist_ok=True)
     made_by = f"python -m server pack-model {folder.name} {path.name}"
@@ -48,13 +51,18 @@ def main(arguments: argparse.Namespace) -> int:
     is_model = isinstance(brain, VLMBrain)
     del brain  # there may not be room for it twice
     if is_model:
+        tell(f"{path} is written; now the model is loaded and tried out")
         try:
             loaded = load_pretrained(BrainRef(str(path), sha256), place("cpu", "bf16"))
             for answer in arguments.answers:
                 loaded.token(answer)
-        except MinibrainsError:
-            path.unlink()  # what does not load is no brain
-            raise
+        except BaseException as error:
+            path.unlink()  # what does not load is not a brain, and what was not tried may be none
+            if not isinstance(error, MinibrainsError):
+                raise
+            raise BrainError(
+                f"{folder} was packed and refused, and the file is removed: {error}"
+            ) from None
     print(f"{sha256}  {path}")
     return DONE
 
@@ -71,7 +79,7 @@ def pack(folder: Path, answers: tuple[str, ...] = ()) -> tuple[Brain, dict[str, 
             whose model is not named, or not among the brains here.
     """
     if not folder.is_dir():
-        raise BrainError(f"{folder} is no folder; expected one of save_pretrained")
+        raise BrainError(f"{folder} is not a folder; expected one of save_pretrained")
     _check_weights(folder)
     try:
         if (folder / ADAPTER).is_file():
@@ -93,7 +101,7 @@ def pack(folder: Path, answers: tuple[str, ...] = ()) -> tuple[Brain, dict[str, 
 
 def _check_weights(folder: Path) -> None:
     """Raise BrainError unless there are weights in a safetensors file."""
-    if any(folder.glob("*.safetensors")):
+    if any(path.is_file() for path in folder.glob("*.safetensors")):
         return
     pickled = sorted(path.name for path in folder.iterdir() if path.suffix in PICKLES)
     if pickled:
@@ -126,7 +134,11 @@ def _find_base(folder: Path) -> BrainRef:
     # a model that was quantised for the training is not what is packed
     wanted = {name, Path(name).name, _QUANTIZED.sub("", Path(name).name)}
     for path in _models():
-        metadata = read_header(path).metadata
+        try:
+            metadata = read_header(path).metadata
+        except BrainError:
+            titles.append(f"one that cannot be read ({path.name})")
+            continue
         names = {path.name, path.stem, metadata.get("title"), metadata.get("source")}
         if names & wanted:
             brain = VLMBrain.load(path)
@@ -167,6 +179,6 @@ def _check_fit(folder: Path, adapter: LoraAdapter, base: BrainRef) -> None:
             has = "no such layer" if found is None else " x ".join(map(str, found.shape))
             raise BrainError(
                 f"{folder} changes {module} of {' x '.join(map(str, shape))}, and the model "
-                f"{adapter.base!r} ({Path(base.file).name}) has {has} there; it is an adapter for "
-                f"another model, although it names this one in {BASE}"
+                f"{adapter.base!r} ({Path(base.file).name}) has {has} there; it was trained on "
+                f"another model than {BASE} says: write the right one there"
             )

@@ -15,12 +15,13 @@ from minibrains.loading import BrainRef
 from nodes.language import placement
 from nodes.language.model_files import FAMILIES
 from nodes.language.placement import place
-from nodes.language.pretrained import load_pretrained
+from nodes.language.pretrained import VLMBrain, load_pretrained
 from server.commands.bench import published_models, thoughts
 from server.commands.bench.published_models import PUBLISHED, PublishedModel
 from server.commands.bench.random_models import TEXTS, ModelSize, RandomModel
 from tests.support import tiny_families
 from tests.support.command import Command
+from tests.support.paths import ROOT
 
 pytestmark = [
     pytest.mark.usefixtures("tried_here"),
@@ -158,3 +159,16 @@ def test_its_options_are_for_it_alone(minibrains: Callable[..., Any]) -> None:
     done = minibrains("bench", "vlm", "--device", "cpu")
     assert done.returncode == 2
     assert "--device is for `bench thoughts` only" in done.stderr
+
+
+def test_the_documented_memory_of_published_models_is_what_the_loader_counts() -> None:
+    lines = (ROOT / "docs/models.md").read_text().splitlines()
+    begin = lines.index("| family | repository | f32 | bf16 | int8 | nf4 |") + 2
+    documented: list[list[str]] = []
+    for line in lines[begin : begin + len(PUBLISHED)]:
+        documented.append(line.strip("| ").split(" | ")[2:])
+    counted: list[list[str]] = []
+    for model in PUBLISHED.values():
+        sizes = VLMBrain.memory_sizes(RandomModel(model.model_type, model.size).tensors)
+        counted.append([f"{sizes[name] / 1e9:.1f}" for name in ("f32", "bf16", "int8", "nf4")])
+    assert documented == counted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,6 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from minibrains.file_lock import lock_now
+from nodes.language.pretrained import VLMBrain
+from server.commands.bench.published_models import PUBLISHED
+from server.commands.bench.random_models import RandomModel
+from server.commands.known_models import KNOWN_MODELS
 from tests.support.command import Command
 
 COMMIT = "1" * 40
@@ -42,12 +48,16 @@ class Hub(ThreadingHTTPServer):
         self.cuts: list[int] = []
         """After how many bytes of weights the next connections break."""
         self.is_there = True
+        self.listed: Any = None
+        """What it answers instead of the listing, as JSON."""
 
     @property
     def address(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
 
     def listing(self) -> str:
+        if self.listed is not None:
+            return json.dumps(self.listed)
         siblings: list[dict[str, Any]] = []
         for name, data in FILES.items():
             blob = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
@@ -193,29 +203,128 @@ def test_known_models_are_listed_with_licence_and_size(minibrains: Command) -> N
     assert len(rows) == 7
     (smol,) = [row for row in rows if row.startswith("HuggingFaceTB/SmolVLM-Instruct")]
     assert "Apache 2.0" in smol
-    assert "8.8 / 4.4 / 2.2 / 1.3" in smol
+    assert "9.0 / 4.5 / 2.4 / 1.6" in smol
+
+
+@pytest.mark.parametrize(
+    ("known", "published"),
+    [
+        ("Qwen/Qwen3-4B-Instruct-2507", "Qwen3-4B"),
+        ("Qwen/Qwen2.5-VL-3B-Instruct", "Qwen2.5-VL-3B"),
+    ],
+)
+def test_the_memory_of_a_known_model_is_what_the_loader_counts(known: str, published: str) -> None:
+    model = PUBLISHED[published]
+    counted = VLMBrain.memory_sizes(RandomModel(model.model_type, model.size).tensors)
+    listed = KNOWN_MODELS[known].memory.split(" / ")
+    for precision, gigabytes in zip(("f32", "bf16", "int8", "nf4"), listed, strict=True):
+        assert float(gigabytes) == pytest.approx(counted[precision] / 1e9, abs=0.1)
+
+
+def test_the_token_is_not_sent_to_a_server_that_takes_the_place_of_the_hub(
+    minibrains: Command, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # as $HF_ENDPOINT does when huggingface_hub is imported
+    urls = f"{hub.address}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", hub.address)
+    monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", urls)
+    done = minibrains("fetch-model", "people/tiny", env={"HF_TOKEN": "hf_secret"})
+    assert done.returncode == 0, done.stderr
+    assert set(hub.headers) == {None}
+
+
+def test_a_file_that_is_longer_than_the_server_says_is_not_kept(
+    minibrains: Command, hub: Hub, folder: Path
+) -> None:
+    hub.files[CHOSEN[-1]] = WEIGHTS + bytes(50_000)
+    done = minibrains("fetch-model", "people/tiny", "--endpoint", hub.address)
+    assert done.returncode == 1
+    assert f"{CHOSEN[-1]} is longer than the {len(WEIGHTS)} bytes" in done.stderr
+    assert {path.name for path in folder.iterdir()} == set(CHOSEN[:-1])
+
+
+def test_two_processes_do_not_fetch_the_same_model_at_once(
+    minibrains: Command, hub: Hub, folder: Path
+) -> None:
+    folder.parent.mkdir(parents=True)
+    with (folder.parent / ".tiny.lock").open("ab") as lock:
+        lock_now(lock.fileno())
+        done = minibrains("fetch-model", "people/tiny", "--endpoint", hub.address)
+    assert done.returncode == 2
+    assert "another process is fetching into" in done.stderr
+    assert minibrains("fetch-model", "people/tiny", "--endpoint", hub.address).returncode == 0
+    _check_whole(folder)
+
+
+def listed(**changes: Any) -> dict[str, Any]:
+    """Return a listing with one file."""
+    file = {"rfilename": "model.safetensors", "size": 12, "blobId": "0" * 40, **changes}
+    return {"id": "people/tiny", "sha": COMMIT, "siblings": [file]}
+
+
+@pytest.mark.parametrize(
+    "listing",
+    [
+        {},
+        [],
+        {"id": "people/tiny", "siblings": "abc"},
+        {"id": "people/tiny", "siblings": [{}]},
+        listed(size="12"),
+        listed(size=-5),
+        listed(size=None),
+        listed(blobId=None),
+        listed(blobId="/./../../../up"),
+        listed(lfs={"size": 12}),
+        listed(lfs={"size": 12, "sha256": "../" * 8, "pointerSize": 1}),
+    ],
+)
+def test_a_listing_that_is_wrong_is_refused(
+    minibrains: Command, hub: Hub, tmp_path: Path, listing: Any
+) -> None:
+    hub.listed = listing
+    done = minibrains("fetch-model", "people/tiny", "--endpoint", hub.address)
+    assert done.returncode == 2, done.stderr
+    assert "as the Hub" in done.stderr
+    assert not hub.got
+    assert not list(tmp_path.rglob("*.part"))
+
+
+@pytest.mark.parametrize(
+    "address", ["nonsense", "http://[::1", "http://127.0.0.1:abc", "http://me:PASS@127.0.0.1:1"]
+)
+def test_what_is_no_address_is_refused_and_not_repeated(minibrains: Command, address: str) -> None:
+    done = minibrains("fetch-model", "people/tiny", "--endpoint", address)
+    assert done.returncode == 2
+    assert "expected one like http://127.0.0.1:8000, without a password" in done.stderr
+    assert address not in done.stderr
 
 
 def test_what_cannot_be_fetched_is_a_sentence(
     minibrains: Command, hub: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for repository, words in (
-        ("people/other", "404"),
-        ("a/b/c", "no name of a repository"),
+        ("people/other", "the status 404; check the name of the model, and that of the server"),
+        ("a/b/c", "not the name of a repository"),
         ("people/html", "did not answer as the Hub does"),
     ):
         done = minibrains("fetch-model", repository, "--endpoint", hub.address)
-        assert done.returncode != 0
+        assert done.returncode == 2
         assert words in done.stderr
         assert "Traceback" not in done.stderr
-    done = minibrains("fetch-model", "people/tiny", "--endpoint", "nonsense")
-    assert done.returncode == 2
-    assert "--endpoint is 'nonsense'; expected an address" in done.stderr
     for name in [name for name in FILES if name.endswith(".safetensors")]:
         monkeypatch.delitem(FILES, name)
     done = minibrains("fetch-model", "people/tiny", "--endpoint", hub.address)
     assert "has no weights in safetensors, and pickles are not fetched" in done.stderr
     hub.is_there = False
     done = minibrains("fetch-model", "people/tiny", "--endpoint", hub.address)
-    assert "503" in done.stderr
+    assert done.returncode == 1
+    assert "the status 503; the same command goes on" in done.stderr
+
+
+def test_a_server_that_is_not_there_is_a_sentence(minibrains: Command) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        address = f"http://127.0.0.1:{closed.getsockname()[1]}"
+    done = minibrains("fetch-model", "people/tiny", "--endpoint", address)
+    assert done.returncode == 1
+    assert f"the connection to {address} failed" in done.stderr
     assert "Traceback" not in done.stderr

@@ -232,7 +232,7 @@ def test_only_the_weights_that_belong_to_a_model_are_read(
     for text in ("[]", '{"weight_map": {"a": "../out.safetensors"}}', '{"weight_map": {"a": 1}}'):
         index.write_text(text)
         said = _said(minibrains, model_folder, file)
-        assert "model.safetensors.index.json is no index of weights" in said
+        assert "model.safetensors.index.json is not an index of weights" in said
 
 
 def _same_tensors_as(file: Path, weights: dict[str, torch.Tensor]) -> None:
@@ -255,6 +255,46 @@ def test_damaged_weights_are_refused_with_their_file(
     weights[name].view(-1)[0] = float("nan")
     save_file(weights, path, {"format": "pt"})
     assert f"tensor '{name}' contains infinity or NaN" in _said(minibrains, model_folder, file)
+
+
+def test_weights_of_another_model_are_refused_and_no_file_is_left(
+    minibrains: Command, model_folder: Path, tmp_path: Path
+) -> None:
+    config = json.loads((model_folder / "config.json").read_text())
+    config["text_config"]["intermediate_size"] *= 2
+    (model_folder / "config.json").write_text(json.dumps(config))
+    said = _said(minibrains, model_folder, tmp_path / "mine.safetensors")
+    assert f"{model_folder} was packed and refused" in said
+    assert "has another shape in the file than in the configuration" in said
+
+
+def test_a_folder_in_the_place_of_weights_is_refused(
+    minibrains: Command, model_folder: Path, tmp_path: Path
+) -> None:
+    (model_folder / "model.safetensors").unlink()
+    (model_folder / "model.safetensors").mkdir()
+    assert "has no weights" in _said(minibrains, model_folder, tmp_path / "mine.safetensors")
+
+
+def test_an_adapter_finds_its_model_beside_a_file_that_is_no_brain(
+    minibrains: Command, folder: Path, home: Path, tmp_path: Path
+) -> None:
+    (home / "models/vlm/aaa.safetensors").write_bytes(b"12345")
+    packed = minibrains("pack-model", str(folder), str(tmp_path / "mine.safetensors"))
+    assert packed.returncode == 0, packed.stderr
+    _name(folder, "people/Large-VL")
+    said = _said(minibrains, folder, tmp_path / "other.safetensors")
+    assert "one that cannot be read (aaa.safetensors)" in said
+
+
+def test_an_adapter_with_a_scale_of_zero_keeps_it(
+    minibrains: Command, folder: Path, tmp_path: Path
+) -> None:
+    config = json.loads((folder / "adapter_config.json").read_text())
+    (folder / "adapter_config.json").write_text(json.dumps({**config, "lora_alpha": 0}))
+    file = tmp_path / "mine.safetensors"
+    assert minibrains("pack-model", str(folder), str(file)).returncode == 0
+    assert LoraAdapter.load(file).adapter["lora_alpha"] == 0
 
 
 def test_a_model_for_which_there_is_no_memory_is_refused_unread(
@@ -319,7 +359,7 @@ def test_an_adapter_for_another_model_is_refused_by_both_names(
     _name(folder, "Qwen3-VL of 2.1 million numbers, untrained")
     said = _said(minibrains, folder, tmp_path / "mine.safetensors")
     assert "'Qwen3-VL of 2.1 million numbers, untrained' (sf2-untrained.safetensors) has" in said
-    assert "it is an adapter for another model" in said
+    assert "it was trained on another model than base_model_name_or_path says" in said
 
 
 @pytest.mark.parametrize("name", [None, " "])
@@ -344,10 +384,12 @@ def test_what_is_no_such_folder_is_refused(
     minibrains: Command, folder: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "mine.safetensors"
-    assert "is no folder; expected one of save_pretrained" in _said(
+    assert "is not a folder; expected one of save_pretrained" in _said(
         minibrains, tmp_path / "no", file
     )
-    assert "expected one in .safetensors" in _said(minibrains, folder, tmp_path / "mine.bin")
+    assert "expected one that ends in .safetensors" in _said(
+        minibrains, folder, tmp_path / "mine.bin"
+    )
     (folder / "adapter_model.safetensors").write_bytes(b"{}")
     assert "cannot be read" in _said(minibrains, folder, file)
     (folder / "adapter_config.json").write_text("[")

@@ -142,7 +142,7 @@ HOSTILE: dict[str, tuple[dict[str, str], str]] = {
         _template("{% if 'Flee' in messages[0].content[1].text %}{{ '9' }}{% endif %}"),
         "does more to a question than to put something before and after it",
     ),
-    "a text that is no template": (_template("{% if %}"), "transformers cannot load it"),
+    "a text that is not a template": (_template("{% if %}"), "transformers cannot load it"),
     "a tokenizer that panics": (_tokenizer(normalizer=BROKEN), "transformers cannot load it"),
     "a tokenizer that grows": (
         _tokenizer(normalizer={"type": "Sequence", "normalizers": [GROWS] * 3}),

@@ -520,8 +520,8 @@ def test_samples_of_actions_that_the_model_cannot_answer_are_left_out(
         unknown += int(((samples.actions == 2) & (samples.actionable == 1)).sum())
     two = _answering(model, tmp_path / "two.safetensors", "0", "1")
     host = _train(_lora(two, epochs=1), tmp_path)
-    left_out = f"left out {unknown} samples whose actions are no answers of the model: {ACTIONS[2]}"
-    assert left_out in host.messages
+    reason = f"actions are not answers of the model: {ACTIONS[2]}"
+    assert f"left out {unknown} samples whose {reason}" in host.messages
     assert (home / "models/lora_adapter/adapter.safetensors").is_file()
 
 
@@ -530,7 +530,7 @@ def test_an_adapter_for_actions_that_the_model_cannot_answer_is_refused(
 ) -> None:
     write_pictures(2)
     others = _answering(model, tmp_path / "others.safetensors", "7", "8")
-    with pytest.raises(DataError, match="has the actions kick, punch, wait, which are no answers"):
+    with pytest.raises(DataError, match="has the actions kick, punch, wait, which are not answers"):
         _train(_lora(others), tmp_path)
 
 

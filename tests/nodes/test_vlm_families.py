@@ -383,8 +383,12 @@ def test_a_marker_of_any_family_is_no_second_picture(small: Small) -> None:
 # -- folders as the Hub has them -------------------------------------------------------------------
 
 
-def test_a_model_in_several_files_under_older_names_is_the_same_model(tmp_path: Path) -> None:
-    tiny_families.save_paligemma(tmp_path / "new", "gemma")
+@pytest.mark.parametrize("family", tiny_families.FAMILIES)
+@pytest.mark.parametrize("has_index", [True, False])
+def test_a_model_in_several_files_under_the_names_of_the_hub_is_the_same_model(
+    family: str, has_index: bool, tmp_path: Path
+) -> None:
+    tiny_families.FAMILIES[family](tmp_path / "new")
     shutil.copytree(tmp_path / "new", tmp_path / "old")
     weights = load_file(tmp_path / "old/model.safetensors")
     (tmp_path / "old/model.safetensors").unlink()
@@ -392,8 +396,14 @@ def test_a_model_in_several_files_under_older_names_is_the_same_model(tmp_path: 
     for place, name in enumerate(sorted(weights)):
         older = name.replace("vision_tower.", "vision_tower.vision_model.")
         parts[place % 2][older] = weights[name]
+    weight_map: dict[str, str] = {}
     for place, part in enumerate(parts, start=1):
-        save_file(part, tmp_path / f"old/model-{place:05}-of-00002.safetensors", {"format": "pt"})
+        file = f"model-{place:05}-of-00002.safetensors"
+        save_file(part, tmp_path / "old" / file, {"format": "pt"})
+        weight_map |= dict.fromkeys(part, file)
+    if has_index:
+        index = {"metadata": {}, "weight_map": weight_map}
+        (tmp_path / "old/model.safetensors.index.json").write_text(json.dumps(index))
     models: list[Any] = []
     for name in ("new", "old"):
         path = tmp_path / f"{name}.safetensors"

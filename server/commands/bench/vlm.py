@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -41,6 +41,9 @@ SIZE: Final = (64, 192, 3)
 PROMPT: Final = "You are on the left. Which action?"
 MAX_TOKENS: Final = 8
 """The largest number of tokens of a generated answer."""
+_OWN: Final = b"own"
+_SHARED: Final = b"shared"
+"""The model that a run is told to ask."""
 _SHUTDOWN_TIMEOUT: Final = 10.0
 _TIMEOUT: Final = 600.0
 """Seconds within which a run has loaded its model, or asked its questions."""
@@ -72,7 +75,7 @@ def run(spec: RunSpec) -> dict[str, Any]:
     The first rows are of one thread in this process: a question at a time, one that it was asked
     before or in new words each time, or eight questions together, which choose or generate up to 8
     tokens. The others are of processes that ask one question after the other, each a model of its
-    own or all a shared one; its processor time is theirs and that of the shared process, where the
+    own, or all a shared one; its processor time is theirs and that of the shared process, where the
     system tells it.
 
     `together` is how many times as many answers a second the thread gives to eight at once;
@@ -158,38 +161,35 @@ def _ask_elsewhere(ref: BrainRef, answers: tuple[str, ...]) -> dict[str, _Rate]:
     model = SharedModel(ref, place("cpu", "f32"), answers)
     with ExitStack() as ends:
         ends.callback(model.close)
-        own: list[ChildProcess] = []
-        sharing: list[ChildProcess] = []
-        for group, shared in ((own, False), (sharing, True)):
-            for number in range(RUNS):
-                child = ChildProcess(
-                    _ask,
-                    ref,
-                    answers,
-                    number,
-                    shared,
-                    name=f"run {number}",
-                    shutdown_timeout=_SHUTDOWN_TIMEOUT,
-                )
-                ends.callback(child.close)
-                group.append(child)
-        for child in (*own, *sharing):
+        children: list[ChildProcess] = []
+        for number in range(RUNS):
+            child = ChildProcess(
+                _ask,
+                ref,
+                answers,
+                number,
+                name=f"run {number}",
+                shutdown_timeout=_SHUTDOWN_TIMEOUT,
+            )
+            ends.callback(child.close)
+            children.append(child)
+        for child in children:
             child.receive(_TIMEOUT)
         for runs, name in ((1, "one run"), (RUNS, "eight runs")):
-            each: list[_Rate] = []
-            together: list[_Rate] = []
+            own: list[_Rate] = []
+            shared: list[_Rate] = []
             for _ in range(TURNS):  # in turn, so that a busy moment affects both
-                each.append(_take_turn(own[:runs], model))
-                together.append(_take_turn(sharing[:runs], model))
-            cases[f"{name}, own"] = _median(each)
-            cases[f"{name}, shared"] = _median(together)
+                own.append(_take_turn(children[:runs], _OWN, model))
+                shared.append(_take_turn(children[:runs], _SHARED, model))
+            cases[f"{name}, own"] = _median(own)
+            cases[f"{name}, shared"] = _median(shared)
     return cases
 
 
-def _take_turn(children: Sequence[ChildProcess], model: SharedModel) -> _Rate:
+def _take_turn(children: Sequence[ChildProcess], which: bytes, model: SharedModel) -> _Rate:
     before = _cpu_of(model)
     for child in children:
-        child.send(b"go")
+        child.send(which)
     asked: list[_Asked] = []
     for child in children:
         asked.append(decode(child.receive(_TIMEOUT), "what was asked", "outside of its run"))
@@ -198,32 +198,27 @@ def _take_turn(children: Sequence[ChildProcess], model: SharedModel) -> _Rate:
     return _Rate(rate, cpu / sum(each.questions for each in asked))
 
 
-def _ask(
-    parent: ParentProcess, ref: BrainRef, answers: tuple[str, ...], number: int, shared: bool
-) -> None:
+def _ask(parent: ParentProcess, ref: BrainRef, answers: tuple[str, ...], number: int) -> None:
     """Ask one question after the other in a process of its own, for some seconds each time the
-    parent says so.
+    parent says of which model.
     """
     placement = place("cpu", "f32")
-    model: LocalModel | SharedModel
-    if shared:
-        model = SharedModel(ref, placement, answers)
-    else:
-        model = LocalModel(ref, placement, answers, MODEL_CACHE.load)
     picture = np.random.default_rng(number).integers(0, 256, SIZE, np.uint8)
     question = Question(picture, PROMPT, (), 0 if answers else MAX_TOKENS)
-    model.answer([question])
-    parent.send(b"ready")
-    with suppress(EOFError):
-        while parent.receive():
+    own = LocalModel(ref, placement, answers, MODEL_CACHE.load)
+    with closing(SharedModel(ref, placement, answers)) as shared, suppress(EOFError):
+        models: dict[bytes, LocalModel | SharedModel] = {_OWN: own, _SHARED: shared}
+        for model in models.values():
+            model.answer([question])
+        parent.send(b"ready")
+        while which := parent.receive():
+            model = models[which]
             began, worked, questions = perf_counter(), process_time(), 0
             while perf_counter() - began < SECONDS:
                 model.answer([question])
                 questions += 1
             asked = _Asked(questions, perf_counter() - began, process_time() - worked)
             parent.send(encode(asked, "what was asked"))
-    if isinstance(model, SharedModel):
-        model.close()
 
 
 def _cpu_of(model: SharedModel) -> float:
