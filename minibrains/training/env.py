@@ -42,7 +42,7 @@ def find_teacher(graph: Graph, teacher: str) -> SocketRef:
     assert graph.region is not None
     if SocketRef(node, socket) not in read or node in graph.region.nodes:
         raise MinibrainsError(
-            f"the teacher {teacher!r} is no output that something reads, outside of "
+            f"the teacher {teacher!r} is not an output that something reads, outside of "
             f"{', '.join(graph.region.nodes)}; expected NODE.SOCKET, linked to an Agreement say"
         )
     return SocketRef(node, socket)
@@ -122,8 +122,8 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
             render_mode: "rgb_array" for `render`, or None.
 
         Raises:
-            MinibrainsError: The workflow is wrong, `train` is no region of it, or what flows in or
-                out of that has no space.
+            MinibrainsError: The workflow is wrong, `train` is not a region of it, or what flows
+                in or out of that has no space.
         """
         if isinstance(train, str):
             raise MinibrainsError(f"train is {train!r}; expected a list of ids, [{train!r}]")

@@ -181,14 +181,14 @@ class RegionModule(nn.Module):
             output: The output, "node.socket".
 
         Raises:
-            MinibrainsError: It is no output of the region's nodes, or carries no number.
+            MinibrainsError: It is not an output of the region's nodes, or carries no number.
         """
         name, _, socket = output.partition(".")
         node = self._nodes.get(name)
         if node is None or socket not in node.schema.outputs:
             raise MinibrainsError(
-                f"{output!r} is no output of {', '.join(self._nodes)}; expected NODE.SOCKET of one "
-                "that is trained"
+                f"{output!r} is not an output of {', '.join(self._nodes)}; expected NODE.SOCKET of "
+                "one that is trained"
             )
         if node.output_forms[socket].python is not float:
             kind = node.schema.outputs[socket].type
@@ -267,7 +267,7 @@ def region(
         packs: Python files with nodes.
 
     Raises:
-        MinibrainsError: The workflow is wrong, or these nodes are no region, or have no networks.
+        MinibrainsError: The workflow is wrong, or these nodes are not a region or have no networks.
 
     Example:
         >>> from minibrains.training.module import region

@@ -118,7 +118,7 @@ class Port:
             if self.space.contains(element):
                 return element
         except (TypeError, ValueError):
-            pass  # it is no array at all
+            pass  # it is not an array at all
         raise MinibrainsError(f"{self.name}: the action {action!r} is none of {self.space}")
 
     def _logits(self, actions: Sequence[Any]) -> np.ndarray:

@@ -327,7 +327,7 @@ def test_a_region_that_is_never_due_ends_with_a_sentence() -> None:
     env.close()
 
 
-# -- what is no region -----------------------------------------------------------------------------
+# -- what is not a region --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,9 @@ TAPS: Final = (12, 8, 4, 0)
 STEPS: Final = 40
 """Decisions in a turn."""
 TURNS: Final = 31
-GAMES: Final = 8
-"""Games of Duel that are played at a time."""
+FEW: Final = 8
+MANY: Final = 64
+"""Games of Duel that are played at a time; duel_ppo plays the larger number."""
 ROUNDS: Final = 100
 """Decisions of each of them in a turn."""
 DUEL_TURNS: Final = 7
@@ -38,11 +39,12 @@ def run() -> dict[str, Any]:
 
     `airstriker_pixels` with `head` left to a learner is played in turns with a Gymnasium
     environment as one writes it for stable-retro, on the same emulator: pads from a table, grey,
-    scaled and stacked frames, the reward of each frame. Then games of `duel_vector` are played in
-    turns by one process and by two, and one game with NativeDuel and with RetroEmulator. Ratios are
-    those of medians.
+    scaled and stacked frames, the reward of each frame. Then 8 games of `duel_vector`, and
+    64, are played in turns by one process and by two, and one game with NativeDuel and with
+    RetroEmulator. Ratios are those of medians.
     """
-    return {"cases": [_beside_by_hand(), _two_processes(), _native()]}
+    cases = [_beside_by_hand(), _two_processes(FEW), _two_processes(MANY), _native()]
+    return {"cases": cases}
 
 
 def _case(what: str, rate: float, beside: str, other: float) -> dict[str, Any]:
@@ -134,16 +136,16 @@ class ByHand(gymnasium.Env[np.ndarray, int]):
         return np.stack([self._frames[-1 - tap] for tap in TAPS])
 
 
-def _two_processes() -> dict[str, Any]:
+def _two_processes(games: int) -> dict[str, Any]:
     with (
-        closing(WorkflowVecEnv(_duel(), GAMES, 1)) as one,
-        closing(WorkflowVecEnv(_duel(), GAMES, 2)) as two,
+        closing(WorkflowVecEnv(_duel(), games, 1)) as one,
+        closing(WorkflowVecEnv(_duel(), games, 2)) as two,
     ):
         seconds = medians({"one": _decisions(one), "two": _decisions(two)}, DUEL_TURNS)
-    decisions = GAMES * ROUNDS
+    decisions = games * ROUNDS
     rate_of_one = decisions / seconds["one"]
     rate_of_two = decisions / seconds["two"]
-    return _case("Duel, native, two processes", rate_of_two, "one process", rate_of_one)
+    return _case(f"{games} of Duel, native, two processes", rate_of_two, "one process", rate_of_one)
 
 
 def _native() -> dict[str, Any]:
