@@ -100,7 +100,7 @@ def _looks(path: Path, rom_sha1: str) -> list[dict[str, Any]]:
                 looks.append(known)
         except (ValueError, KeyError, TypeError):
             raise GameError(
-                f"{path}, line {number}: it is no entry of a ledger; expected a JSON object with "
-                '"look"; restore the line from the history of the file'
+                f"{path}, line {number}: it is not an entry of a ledger; expected a JSON object "
+                'with "look"; restore the line from the history of the file'
             ) from None
     return looks

@@ -61,7 +61,7 @@ class EarlierResult:
             raise MinibrainsError(f"{path} cannot be read: {error.strerror or error}") from None
         except (ValueError, TypeError, KeyError, IndexError, AttributeError):
             raise MinibrainsError(
-                f"{path} is no result of an evaluation; expected the JSON file that "
+                f"{path} is not a result of an evaluation; expected the JSON file that "
                 "`evaluate` has written into its folder"
             ) from None
         self._played = played

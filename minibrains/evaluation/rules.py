@@ -42,7 +42,7 @@ class Opponent:
 
     name: str
     group: str
-    """TRAINING or HELD_BACK; "workflow" for a workflow that is no part of the game."""
+    """TRAINING or HELD_BACK; "workflow" for a workflow that is not part of the game."""
     write: Mapping[str, int | str]
     """Variables that make the game read the other pad."""
     nodes: _Nodes

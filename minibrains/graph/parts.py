@@ -24,7 +24,7 @@ def make_part(name: str, defs: Mapping[str, Any], version: int) -> dict[str, Any
         version: The version of the part.
 
     Raises:
-        WorkflowError: It is no sound subgraph, or needs another one.
+        WorkflowError: It is not a sound subgraph, or needs another one.
     """
     part: dict[str, Any] = {"minibrains": FORMAT, "part": name, "defs": dict(defs)}
     check_part(part, "the part")
@@ -40,7 +40,7 @@ def check_part(data: Any, where: str) -> int:
     if not isinstance(data, dict) or not isinstance(data.get("part"), str):
         expected = '{"minibrains": 1, "part": "eyes", "defs": {"eyes": …}}'
         raise WorkflowError(
-            [Fault("this is no part", expected=expected, code="invalid_file")], where
+            [Fault("this is not a part", expected=expected, code="invalid_file")], where
         )
     name = data["part"]
     faults = [

@@ -57,7 +57,7 @@ def find_region(
         muted: The ids of nodes of the workflow that do not run.
 
     Raises:
-        MinibrainsError: These nodes are no region; names the nodes that are in the way.
+        MinibrainsError: These nodes are not a region; names the nodes that are in the way.
     """
     finder = _RegionFinder(nodes, edges, when_links, train, muted)
     return finder.region(reward)
@@ -228,7 +228,7 @@ class _RegionFinder:
             node = self.nodes.get(name)
             if node is None or socket not in node.cls.schema.outputs:
                 raise MinibrainsError(
-                    f"the reward {reward!r} is no output of the workflow; expected NODE.SOCKET"
+                    f"the reward {reward!r} is not an output of the workflow; expected NODE.SOCKET"
                 )
             types = node.cls.schema.outputs[socket].type
             if not _is_number(types):

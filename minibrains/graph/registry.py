@@ -311,7 +311,7 @@ def _rename_links(raw: Any, renamed: Mapping[str, Sequence[Mapping[str, str]]]) 
 def _follow(link: Any, renamed: Mapping[str, Sequence[Mapping[str, str]]]) -> Any:
     """Return a link, or a list of links, with the new name of the output.
 
-    A value that is no link stays as it is.
+    A value that is not a link stays as it is.
     """
     if isinstance(link, list):
         return [_follow(one, renamed) for one in link]

@@ -80,7 +80,7 @@ class Box:
 
 
 def subgraph_of(entry: Any) -> str | None:
-    """Return the name of the subgraph that a node's entry stands for; None if it is no box."""
+    """Return the name of the subgraph that a node's entry stands for; None if it is not a box."""
     if not isinstance(entry, dict) or not isinstance(entry.get("type"), str):
         return None
     match = SUBGRAPH_TYPE.fullmatch(entry["type"])

@@ -123,7 +123,7 @@ class SharedProcess:
             self._connection.send_bytes(asked)
             reply = self._connection.recv_bytes()
         except BaseException:
-            self.close()  # whatever it still sends is no reply to the next request
+            self.close()  # whatever it still sends is not a reply to the next request
             raise
         return decode(reply, f"the reply of {self._name}", "outside of it")
 

@@ -154,7 +154,7 @@ class RunSpec:
     def check(self, workflow: Workflow, registry: Registry) -> Graph:
         """Check a workflow, with brains from where this spec allows them.
 
-        Raises WorkflowError with all faults, or MinibrainsError if `train` is no region.
+        Raises WorkflowError with all faults, or MinibrainsError if `train` is not a region.
         """
         graph = check(workflow, registry, self.brain_finder(workflow))
         if self.train is not None:

@@ -203,7 +203,9 @@ class ArchiveReader:
             names.add(name.lower())
             kind = stat.S_IFMT(info.external_attr >> 16)
             if kind not in (0, stat.S_IFREG):
-                raise self.refusal(f"the member {name!r} is no plain file but a link or a device")
+                raise self.refusal(
+                    f"the member {name!r} is not a plain file but a link or a device"
+                )
             if info.flag_bits & 1:
                 raise self.refusal(f"the member {name!r} is encrypted")
             if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):

@@ -81,7 +81,7 @@ def export_workflow(
 
     Raises:
         MinibrainsError: The tape is of another workflow, one of its brains has changed, the picture
-            is no PNG, or the file cannot be written there.
+            is not a PNG, or the file cannot be written there.
         OSError: The disk is full.
     """
     if file.is_dir() or not file.absolute().parent.is_dir():
@@ -91,7 +91,7 @@ def export_workflow(
     if tape is not None:
         _add_brains_of_tape(tape, workflow, brains)
     if picture is not None and not _is_png(picture):
-        raise MinibrainsError(f"{picture} is no PNG; expected a picture in that format")
+        raise MinibrainsError(f"{picture} is not a PNG; expected a picture in that format")
     for source in (graph.workflow.path, tape, picture, *brains.files.values()):
         if source is not None and source.exists() and file.exists() and source.samefile(file):
             raise MinibrainsError(f"{file} goes into the archive itself; choose another file")

@@ -170,7 +170,7 @@ def _unpack_picture(archive: ArchiveReader, folder: Path) -> Path | None:
         return None
     data = archive.read(PICTURE)
     if not data.startswith(PNG):
-        raise archive.refusal(f"{PICTURE} is no PNG")
+        raise archive.refusal(f"{PICTURE} is not a PNG")
     path = folder / PICTURE
     path.write_bytes(data)
     return path

@@ -47,7 +47,7 @@ class Lock:
         """Read a lock. Raises ValueError if it is none."""
         data = parse_json(text)
         if not isinstance(data, dict):
-            raise ValueError("it is no JSON object")
+            raise ValueError("it is not a JSON object")
         number = data.get("minibrains_archive")
         if type(number) is not int or number < 1:
             raise ValueError('"minibrains_archive" is not the number of a format')
@@ -107,7 +107,7 @@ def recorded_versions(tape: Path, workflow: Workflow) -> list[Mapping[str, Any]]
         workflow: The workflow that it must end with; its brains have their SHA-256.
 
     Raises:
-        MinibrainsError: It is no whole tape, or of another workflow.
+        MinibrainsError: It is not a whole tape, or of another workflow.
     """
     events, cut = read_events(tape)
     if cut:

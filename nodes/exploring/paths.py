@@ -23,7 +23,7 @@ def find_path(world: WorldState, targets: set[Position], stop_beside: bool) -> s
     """Return the first direction of a shortest path, "" if the hero is there; None if there is
     none.
 
-    It avoids walls, creatures and doors that are no target; hazards, unless there is no other way.
+    It avoids walls, and creatures and doors but the target; hazards, unless there is no other way.
 
     Args:
         world: The present tick.

@@ -40,7 +40,7 @@ def main(arguments: argparse.Namespace) -> int:
     """
     path = Path(arguments.file)
     if path.suffix != ".onnx":
-        raise MinibrainsError(f"{path} is no name for an ONNX file; expected NAME.onnx")
+        raise MinibrainsError(f"{path} is not a name for an ONNX file; expected NAME.onnx")
     module = region_of(replace(read_spec(arguments), train=tuple(arguments.node)))
     about = export(module, path)
     if arguments.json:

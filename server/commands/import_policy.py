@@ -82,7 +82,7 @@ def _read(path: Path, part: str) -> bytes:
             return file.read(part)
     except (OSError, KeyError, zipfile.BadZipFile) as error:
         raise BrainError(
-            f"{path} is no model of Stable-Baselines3: {error}; expected a file of model.save"
+            f"{path} is not a model of Stable-Baselines3: {error}; expected a file of model.save"
         ) from None
 
 

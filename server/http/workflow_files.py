@@ -153,7 +153,7 @@ class WorkflowFiles:
                 f"the picture has more than {_PICTURE_LIMIT >> 20} MiB",
             )
         if not data.startswith(PNG):
-            raise RequestError(400, "no_png", "the picture of a workflow is no PNG")
+            raise RequestError(400, "no_png", "the picture of a workflow is not a PNG")
         async with self._writing:
             if not path.with_suffix(".json").is_file():
                 raise RequestError(404, "not_found", f"there is no workflow {path.stem!r}")

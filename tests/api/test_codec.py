@@ -237,7 +237,7 @@ HOSTILE: dict[str, Any] = {
     "an array as key": [mark(4), [mark(6, b"|u1 1"), b"x"], 2],
     "a module that is not imported": record("antigravity:Point x y", 1, 2),
     "a function": record("os:system x", "true"),
-    "a class that is no record": record("subprocess:Popen args", "true"),
+    "a class that is not a record": record("subprocess:Popen args", "true"),
     "a class imported from elsewhere": record(f"{HERE}:Aged value age", 1, 2),
     "another name of a class": record(f"{HERE}:Alias x y", 1, 2),
     "a private class": record(f"{HERE}:Outer._Hidden z", 1),

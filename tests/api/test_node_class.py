@@ -112,7 +112,7 @@ WRONG_NODES = {
     ),
     "Any with outputs": ("def tick(self, x: Any) -> Flag: ...", "Wrong", "takes Any"),
     # outputs
-    "output that is no socket": ("def tick(self) -> int: ...", "Wrong", "int"),
+    "output that is not a socket": ("def tick(self) -> int: ...", "Wrong", "int"),
     "output of a plain tuple": ("def tick(self) -> tuple[Flag, Flag]: ...", "Wrong", "tuple"),
     "output Any": ("def tick(self) -> Any: ...", "Wrong", "Any"),
     "output no link can name": (
@@ -127,9 +127,9 @@ WRONG_NODES = {
         "'frame' as Lazy",
     ),
     "no tick": ("", "Wrong", "no tick()"),
-    "tick that is no function": ("tick = 3", "Wrong", "not a callable"),
+    "tick that is not a function": ("tick = 3", "Wrong", "not a callable"),
     # widgets
-    "field that is no widget": (f"size: int = 3\n{TICK}", "Wrong.size", "not a widget"),
+    "field that is not a widget": (f"size: int = 3\n{TICK}", "Wrong.size", "not a widget"),
     "field without a value": (f"size: int\n{TICK}", "Wrong.size", "not a widget"),
     "widget without annotation": (f"size = widget(default=3)\n{TICK}", "Wrong.size", "annotation"),
     "widget of no JSON type": (f"size: bytes = widget(default=b'')\n{TICK}", "Wrong.size", "bytes"),
@@ -145,7 +145,7 @@ WRONG_NODES = {
         "Wrong.size",
         "at most 3",
     ),
-    "default that is no choice": (
+    "default that is not a choice": (
         f"size: Literal['a', 'b'] = widget(default='c')\n{TICK}",
         "Wrong.size",
         "'c'",
@@ -171,7 +171,7 @@ WRONG_NODES = {
         "another one",
     ),
     # brain
-    "brain that is no Brain": (f"brain: int\n{TICK}", "Wrong.brain", "int"),
+    "brain that is not a Brain": (f"brain: int\n{TICK}", "Wrong.brain", "int"),
     "brain of no kind": (f"brain: Brain\n{TICK}", "Wrong.brain", "Brain"),
 }
 WRONG_REGISTERS = {
@@ -205,7 +205,7 @@ WRONG_OPTIONS = {
         "The options are: abstract, category, version",
     ),
     "option of another type": ("Node, every_tick=1", TICK, "'every_tick'", "1; expected bool"),
-    "category that is no text": ("Node, category=None", TICK, "'category'", "None; expected text"),
+    "category that is not text": ("Node, category=None", TICK, "'category'", "None; expected text"),
     "background of no kind": (
         "Node, background='fibre'",
         TICK,
@@ -219,14 +219,14 @@ WRONG_OPTIONS = {
         "this is a register",
     ),
     "version 0": ("Node, version=0", TICK, "'version'", "0"),
-    "version that is no number": ("Node, version='2'", TICK, "'version'", "'2'; expected int"),
+    "version that is not a number": ("Node, version='2'", TICK, "'version'", "'2'; expected int"),
     "missing migration": (
         "Node, version=3, migrations={1: dict}",
         TICK,
         "Wrong",
         "no migration from version 2",
     ),
-    "migration that is no function": (
+    "migration that is not a function": (
         "Node, version=2, migrations={1: {}}",
         TICK,
         "Wrong",
@@ -264,7 +264,7 @@ WRONG_OPTIONS = {
     ),
     "terminal of a plain node": ("Node, terminal='flag'", TICK, "'terminal'", "for registers"),
     "unknown terminal": ("Register, terminal='over'", f"{EMIT}\n{LATCH}", "'terminal'", "'over'"),
-    "terminal that is no flag": (
+    "terminal that is not a flag": (
         "Register, terminal='text'",
         f"{TEXT}\n{LATCH}",
         "'terminal'",
@@ -366,7 +366,7 @@ WRONG_NETWORKS = {
     ),
 }
 WRONG_MIXTURES = {
-    "widget of a class that is no node": (TICK, "Wrong.size", "annotation in a node class")
+    "widget of a class that is not a node": (TICK, "Wrong.size", "annotation in a node class")
 }
 BASES = {
     "Node": WRONG_NODES,

@@ -69,7 +69,7 @@ def test_what_a_network_remembers_goes_in_and_comes_out(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("head.pb", "--node", "head"), "is no name for an ONNX file; expected NAME.onnx"),
+        (("head.pb", "--node", "head"), "is not a name for an ONNX file; expected NAME.onnx"),
         (("head.onnx", "--node", "stack"), "stack (FrameStack) has no network"),
         (("head.onnx", "--node", "nobody"), "nobody"),
     ],

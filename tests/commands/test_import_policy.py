@@ -71,7 +71,7 @@ def test_a_cnn_policy_chooses_the_same_actions(
 def test_what_is_no_such_policy_is_refused(minibrains: Command, tmp_path: Path) -> None:
     file = tmp_path / "no.zip"
     file.write_bytes(b"no zip")
-    assert "is no model of Stable-Baselines3" in minibrains("import-policy", str(file)).stderr
+    assert "is not a model of Stable-Baselines3" in minibrains("import-policy", str(file)).stderr
 
     with zipfile.ZipFile(file, "w") as empty:
         empty.writestr("data", "{}")

@@ -13,7 +13,7 @@ class Fails(Node):
     """Raise an error with half a surrogate pair and an escape sequence in its text."""
 
     place: Literal["open", "reset", "tick", "close"] = widget(default="tick", doc="where")
-    panics: bool = widget(default=False, doc="raise what is no Exception")
+    panics: bool = widget(default=False, doc="raise what is not an Exception")
 
     def open(self, host: Host) -> None:
         self._raise_in("open")

@@ -269,7 +269,7 @@ def test_the_time_limit_stops_the_run(kind: str, busy: str, gate: str) -> None:
         gates[gate].set()
         times = engine.node_stats()["slow"]
         assert (times.runs, times.runs + times.skips) == (4, engine.total_ticks)
-        assert 0 <= times.seconds < 0.2, "what it thought is no time of the ticks"
+        assert 0 <= times.seconds < 0.2, "what it thought is not a time of the ticks"
 
 
 def test_the_time_limit_is_for_thinking_and_not_for_a_process_that_starts_anew() -> None:

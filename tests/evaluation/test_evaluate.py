@@ -697,7 +697,7 @@ def test_only_looks_at_held_back_states_are_recorded(
     ("break_it", "words"),
     [
         (lambda path: path.mkdir(), "Is a directory"),
-        (lambda path: path.write_text("{}\n"), "line 1: it is no entry of a ledger"),
+        (lambda path: path.write_text("{}\n"), "line 1: it is not an entry of a ledger"),
     ],
     ids=["a folder", "another file"],
 )

@@ -148,7 +148,7 @@ def test_only_a_result_of_the_same_conditions_is_compared(
         file.write_text(content)
         done = minibrains(*arguments, "--no-worse-than", str(file))
         assert done.returncode == 2
-        assert "is no result of an evaluation" in done.stderr
+        assert "is not a result of an evaluation" in done.stderr
         assert "Traceback" not in done.stderr
 
 

@@ -322,7 +322,7 @@ def test_a_text_is_broken_into_lines_and_pages() -> None:
         ('look = "child"', 'look = "giant"', "there is no look 'giant'"),
         ("at = [17, 9]", "at = [0, 0]", "child stands in a wall"),
         ("TT....,......", "TT...,......", "the map has 18 rows"),
-        ('"say The spring', '"sing The spring', "is no statement"),
+        ('"say The spring', '"sing The spring', "is not a statement"),
         ('east = "field"', "", "the east edge is open"),
         ('name = "The stranger"', 'name = "The stranger in grey"', "is longer than 16"),
     ],

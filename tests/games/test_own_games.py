@@ -89,14 +89,14 @@ def test_a_map_of_one_s_own_does_not_lift_what_is_held_back(games: Path) -> None
 
 DEEP = "[" * 100_000
 BROKEN: dict[str, tuple[dict[str, Any], str]] = {
-    "data.json that is no JSON": (
+    "data.json that is not JSON": (
         {"data.json": "{"},
         (
             r"data\.json: the game's data "
             r"cannot be read"
         ),
     ),
-    "data.json that is no text": (
+    "data.json that is not text": (
         {"data.json": b"\xff\xfe\x00"},
         (
             r"data\.json: the game's data "
@@ -134,7 +134,7 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
         r"scenario\.json: the scenario needs the variable '\w+', which data\.json does not have",
     ),
     "no scenario.json": ({"scenario.json": None}, r"data\.json or scenario\.json cannot be read"),
-    "scenario.json that is no JSON": (
+    "scenario.json that is not JSON": (
         {"scenario.json": "]"},
         (
             r"scenario\.json: the "

@@ -297,7 +297,7 @@ def test_short_lists_stand_in_one_line() -> None:
     ]  # fmt: skip
 
 
-# -- what is no workflow ---------------------------------------------------------------------------
+# -- what is not a workflow ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

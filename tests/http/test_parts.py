@@ -81,7 +81,7 @@ def test_a_bad_file_gets_one_sentence(server: Server) -> None:
 
     async def talk(client: Talk) -> None:
         other, text = await client.get("/parts")
-        assert other["error"].startswith("the part other.json cannot be used: this is no part")
+        assert other["error"].startswith("the part other.json cannot be used: this is not a part")
         assert text["error"].startswith("the part text.json is not JSON")
         body = {"part": "eyes", "defs": {"eyes": EYES}}
         await client.ask("POST", "/parts/text", json=body, status=409)

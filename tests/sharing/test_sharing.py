@@ -367,7 +367,7 @@ def test_a_link_is_refused(shared: Path, tmp_path: Path) -> None:
     info.external_attr = (stat.S_IFLNK | 0o777) << 16
     with zipfile.ZipFile(shared, "a") as archive:
         archive.writestr(info, "/etc/passwd")
-    assert "no plain file but a link" in refusal(shared, tmp_path)
+    assert "not a plain file but a link" in refusal(shared, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["lock.json", f"brains/{BRAIN.upper()[:-12]}.safetensors"])

@@ -498,6 +498,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
             second=[None, None, 5],
             played=[3, None, None],
             actionable=[None, True, False],
+            logits=[None, None, None],
         ),
     ),
     "Score": (output.Score, _ticks(rewards=[[], [1.0, None], [2.0], [None, 0.5]])),

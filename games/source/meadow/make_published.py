@@ -28,7 +28,7 @@ class Variable(NamedTuple):
     name: str
     kind: str
     length: int
-    """0: it is no array."""
+    """0: it is not an array."""
     readers: str
     offset: int
 
@@ -45,7 +45,7 @@ def read_table(text: str) -> list[Variable]:
         name, type_and_count, readers = line.split()
         kind, _, count = type_and_count.partition(":")
         if kind not in SIZES or readers not in ("host", "known", "truth"):
-            raise ValueError(f"published.txt: {line!r} is no variable")
+            raise ValueError(f"published.txt: {line!r} is not a variable")
         size = SIZES[kind]
         offset += -offset % size
         variables.append(Variable(name, kind, int(count or 0), readers, offset))

@@ -214,7 +214,7 @@ class WorldMap:
                 return [CUTSCENE]
             case "win":
                 return [WIN]
-        raise WorldError(f"{statement!r} is no statement")
+        raise WorldError(f"{statement!r} is not a statement")
 
     def branch(self, test: list[int], statement: Mapping[str, Any], at: int) -> list[int]:
         """Return code that tests, does one thing or else another."""
@@ -322,7 +322,7 @@ def read_map(name: str, area: Mapping[str, Any], terrain: Mapping[str, Any]) -> 
     for y, row in enumerate(rows):
         for x, character in enumerate(row):
             if character not in terrain:
-                raise WorldError(f"{name}: {character!r} at {x}, {y} is no terrain")
+                raise WorldError(f"{name}: {character!r} at {x}, {y} is not terrain")
     return rows
 
 
