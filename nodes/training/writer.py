@@ -101,6 +101,12 @@ class SampleWriter(Node, category="training", collects_data=True):
             return
         if not self.samples:
             self._check_columns(Extras(prompt is not None, logits is not None))
+        actions = len(self.brain.names)
+        if logits is not None and len(logits) != actions:
+            raise MinibrainsError(
+                f"the logits are of {len(logits)} actions, and the action table of this node has "
+                f"{actions}; expected the logits of a policy with the same action table"
+            )
         png = encode_picture(picture)
         tick = self._host.tick
         self.samples.append(

@@ -207,7 +207,17 @@ def test_its_second_choice_is_the_teacher_s(tmp_path: Path, home: Path) -> None:
     assert np.mean(next_best[known] == examples.second_best[known]) > 0.9
 
 
-def test_it_learns_how_probable_each_action_was_to_the_teacher(tmp_path: Path, home: Path) -> None:
+@pytest.mark.parametrize(
+    ("widgets", "learned"),
+    [
+        ({"distillation": 1.0}, 0.7),
+        ({"distillation": 1.0, "priority_alpha": 0.6}, 0.7),
+        ({"distillation": 0.5, "second_weight": 0.0, "label_smoothing": 0.0}, (0.7 + 1) / 2),
+    ],
+)
+def test_it_learns_how_probable_each_action_was_to_the_teacher(
+    tmp_path: Path, home: Path, widgets: dict[str, Any], learned: float
+) -> None:
     """The teacher chooses an action with 0.7, and the next one of the table with 0.3."""
     data = DataSet.named(NAME)
     for number in range(8):
@@ -218,7 +228,7 @@ def test_it_learns_how_probable_each_action_was_to_the_teacher(tmp_path: Path, h
             probabilities[(sample.action + 1) % 3] = 0.3
             samples.append(sample._replace(probabilities=tuple(probabilities)))
         data.write(info(number, probabilities=True), samples)
-    _train(clone(distillation=1.0, epochs=16), tmp_path)
+    _train(clone(**widgets, epochs=16), tmp_path)
 
     logits, examples = _played(data, home, tmp_path)
     weights = np.exp(logits)
@@ -226,7 +236,7 @@ def test_it_learns_how_probable_each_action_was_to_the_teacher(tmp_path: Path, h
     rows = np.arange(len(examples))
     known = logits.argmax(axis=1) == examples.labels
     assert known.mean() > 0.8
-    assert probabilities[rows, examples.labels][known].mean() == pytest.approx(0.7, abs=0.07)
+    assert probabilities[rows, examples.labels][known].mean() == pytest.approx(learned, abs=0.07)
 
 
 def test_the_brain_says_what_it_comes_from(tmp_path: Path, home: Path) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minibrains import Episode
+from minibrains import Episode, MinibrainsError
 from minibrains.errors import DataError
 from minibrains.files import bundled_dir
 from minibrains.games.catalog import find_game
@@ -160,6 +160,14 @@ def test_a_sample_keeps_how_probable_each_action_was(tmp_path: Path) -> None:
     probabilities = data.read(info).probabilities
     assert np.allclose(probabilities[0], 1 / actions)
     assert np.allclose(probabilities[1], np.eye(actions)[1])
+
+
+def test_logits_of_another_table_are_refused(tmp_path: Path) -> None:
+    node = SampleWriter(name="moments", brain=TABLE)
+    with opened(node, _host(tmp_path)):
+        node.reset(Episode(0, 5))
+        with pytest.raises(MinibrainsError, match=f"of 3 actions, .* has {len(TABLE.names)};"):
+            node.tick(**MOMENT, logits=np.zeros(3, np.float32))
 
 
 @pytest.mark.parametrize(
