@@ -88,10 +88,14 @@ class ActionObjective(Objective):
         self._distillation = distillation
 
     def losses(self, logits: torch.Tensor, examples: Examples, rows: np.ndarray) -> torch.Tensor:
-        losses = self._of_actions(logits, examples, rows)
-        if self._distillation:
+        import torch
+
+        losses = torch.zeros(len(rows))
+        if self._distillation < 1:
+            losses = (1 - self._distillation) * self._of_actions(logits, examples, rows)
+        if self._distillation > 0:
             distilled = self._of_probabilities(logits, examples, rows)
-            losses = (1 - self._distillation) * losses + self._distillation * distilled
+            losses = losses + self._distillation * distilled
         return losses
 
     def _of_probabilities(

@@ -211,6 +211,7 @@ def test_its_second_choice_is_the_teacher_s(tmp_path: Path, home: Path) -> None:
     ("widgets", "learned"),
     [
         ({"distillation": 1.0}, 0.7),
+        ({"distillation": 1.0, "class_weight": {"wait": 0.0, "kick": 0.0, "punch": 0.0}}, 0.7),
         ({"distillation": 1.0, "priority_alpha": 0.6}, 0.7),
         ({"distillation": 0.5, "second_weight": 0.0, "label_smoothing": 0.0}, (0.7 + 1) / 2),
     ],
