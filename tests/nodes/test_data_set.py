@@ -95,7 +95,7 @@ def test_probabilities_are_a_column_and_certain_where_people_correct(tmp_path: P
         ((0.5, 0.5), "the samples cannot be written"),
     ],
 )
-def test_probabilities_that_are_none_are_refused(
+def test_wrong_probabilities_are_refused(
     tmp_path: Path, wrong: tuple[float, ...], message: str
 ) -> None:
     weighed = [sample._replace(probabilities=wrong) for sample in samples()]

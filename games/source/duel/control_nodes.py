@@ -40,6 +40,7 @@ class OtherMatch(Node, category="vision"):
         data = DataSet.named(self.name)
         infos = data.episodes()
         self._count = len(infos)
+        # each tick wants a picture of the same match, whose file would be checked every time
         self._samples = lru_cache(maxsize=1)(lambda match: data.read(infos[match]))
 
     def reset(self, episode: Episode) -> None:
