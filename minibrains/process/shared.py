@@ -42,6 +42,9 @@ _GATHER: Final = 0.001
 replies to a batch go out at once, so the next requests of all come one shortly after the other."""
 _CHECK: Final = 1.0
 """Seconds after which an idle process looks whether anybody is connected."""
+_SPINS: Final = "4000"
+"""How often a thread of OpenMP checks whether the others are done before it sleeps (libgomp's
+GOMP_SPINCOUNT, 300,000 unless set). On a busy machine it may keep the core that they wait for."""
 _ENDED: Final = (EOFError, OSError)
 """What is raised at the end of a connection."""
 _UNREACHABLE: Final = (*_ENDED, AuthenticationError, ValueError, LookupError, TypeError)
@@ -156,7 +159,7 @@ class SharedProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                env={**os.environ, "PYTHONPATH": paths},
+                env={"GOMP_SPINCOUNT": _SPINS, **os.environ, "PYTHONPATH": paths},
                 start_new_session=True,  # Ctrl-C is for those that use it
             )
         _started.append(process)

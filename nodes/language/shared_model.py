@@ -1,12 +1,12 @@
 """A model in a process that all runs of a user ask, so that it is in memory once, and answers
-questions together that wait at the same time, with a thread for each up to the number of cores.
+questions together that wait at the same time.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from minibrains.loading import MODEL_CACHE, BrainRef
 from minibrains.process.shared import Handler, SharedProcess
@@ -14,6 +14,11 @@ from minibrains.software import hash_with_software
 from minibrains.torch_node import limit_threads
 from nodes.language.answering import Adapters, Answer, LocalModel, Question
 from nodes.language.placement import Placement
+
+PER_THREAD: Final = 4
+"""Number of questions for which a thread is worth it: for fewer, the threads wait for each other,
+on cores that the games need.
+"""
 
 
 class _Prepare(NamedTuple):
@@ -79,7 +84,7 @@ def make_handler(ref: BrainRef, placement: Placement, answers: Sequence[str]) ->
                 replies[place] = model.description
             except Exception as error:
                 replies[place] = error
-        limit_threads(min(max(len(questions), 1), cores))
+        limit_threads(min(max(len(questions) // PER_THREAD, 1), cores))
         answers = model.answer(list(questions.values()))
         replies.update(zip(questions, answers, strict=True))
         return [replies[place] for place in range(len(requests))]

@@ -32,7 +32,7 @@ from nodes.language.vlm import VLMStrategist
 from server.commands.bench.measure import take_turns
 
 RUNS: Final = 8
-SECONDS: Final = 5.0
+SECONDS: Final = 3.0
 """Seconds for which runs ask in a turn."""
 TURNS: Final = 3
 REPEATS: Final = 15
