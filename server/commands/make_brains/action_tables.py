@@ -94,6 +94,7 @@ def combos57_by_facing() -> MadeBrain:
     return MadeBrain(
         combos57_table("BACK", "FORWARD"),
         "Genesis: the same 57 combinations, forward and back by facing",
+        made_by="python -m server make-brains",
     )
 
 
