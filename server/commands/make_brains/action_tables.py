@@ -94,7 +94,6 @@ def combos57_by_facing() -> MadeBrain:
     return MadeBrain(
         combos57_table("BACK", "FORWARD"),
         "Genesis: the same 57 combinations, forward and back by facing",
-        made_by="python -m server make-brains",
     )
 
 

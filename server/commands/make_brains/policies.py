@@ -76,11 +76,7 @@ def combos_untrained() -> MadeBrain:
     """
     names = combos57_table("BACK", "FORWARD").names
     policy = _untrained_policy(len(duel_numbers()), 57, names)
-    return MadeBrain(
-        policy,
-        "Duel in numbers, 57 combinations of buttons: untrained",
-        made_by="python -m server make-brains",
-    )
+    return MadeBrain(policy, "Duel in numbers, 57 combinations of buttons: untrained")
 
 
 def _untrained_policy(numbers: int, actions: int, action_names: Sequence[str]) -> VectorPolicyBrain:
