@@ -43,8 +43,9 @@ replies to a batch go out at once, so the next requests of all come one shortly 
 _CHECK: Final = 1.0
 """Seconds after which an idle process looks whether anybody is connected."""
 _SPINS: Final = "4000"
-"""How often a thread of OpenMP checks whether the others are done before it sleeps (libgomp's
-GOMP_SPINCOUNT, 300,000 unless set). On a busy machine it may keep the core that they wait for."""
+"""How often an OpenMP thread checks whether the others are done before it sleeps (GOMP_SPINCOUNT of
+libgomp, 300,000 by default). One that goes on checking may occupy the core that another needs; one
+that sleeps at once is woken too late."""
 _ENDED: Final = (EOFError, OSError)
 """What is raised at the end of a connection."""
 _UNREACHABLE: Final = (*_ENDED, AuthenticationError, ValueError, LookupError, TypeError)
@@ -153,13 +154,16 @@ class SharedProcess:
             if started.poll() is not None:
                 _started.remove(started)
         paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
+        environment = {**os.environ, "PYTHONPATH": paths}
+        if "OMP_WAIT_POLICY" not in environment:
+            environment.setdefault("GOMP_SPINCOUNT", _SPINS)
         with self._file("log").open("wb") as log:
             process = subprocess.Popen(
                 [sys.executable, "-c", _PROGRAM, self._file("json")],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                env={"GOMP_SPINCOUNT": _SPINS, **os.environ, "PYTHONPATH": paths},
+                env=environment,
                 start_new_session=True,  # Ctrl-C is for those that use it
             )
         _started.append(process)

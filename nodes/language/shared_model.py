@@ -16,8 +16,8 @@ from nodes.language.answering import Adapters, Answer, LocalModel, Question
 from nodes.language.placement import Placement
 
 PER_THREAD: Final = 4
-"""Number of questions for which a thread is worth it: for fewer, the threads wait for each other,
-on cores that the games need.
+"""Questions for each thread. With fewer, the small model of sf2 lost more by threads that waited
+for each other than it gained, on two cores that the games needed too.
 """
 
 

@@ -17,8 +17,8 @@ class MadeBrain:
     brain: Brain
     title: str
     made_by: str = "python models/make.py"
-    """The command that made the shipped file for the first time. It is part of the file's SHA-256,
-    so it stays as it was."""
+    """What the command `make-brains` was called when it made the first of them. It is part of the
+    SHA-256 of a file, by which tapes know it, so it stays as it is in those that are shipped."""
     more: Mapping[str, Any] = field(default_factory=dict)
     """Further entries of the header: description, parents, metrics."""
 
