@@ -27,14 +27,16 @@ def check_collectors(graph: Graph, nodes: Mapping[str, object]) -> None:
     collectors = _collectors(graph)
     if not collectors:
         return
-    mutes = " ".join(f"--mute {name}" for name in collectors)
+    hint = None
+    if graph.region is None:  # what is trained cannot be muted
+        mutes = " ".join(f"--mute {name}" for name in collectors)
+        hint = f"Or mute the nodes that collect: {mutes}"
     faults = []
     for name, node in nodes.items():
         if isinstance(node, Node):
             try:
                 node.check_collectors(collectors)
             except MinibrainsError as error:
-                hint = f"Or mute the nodes that collect: {mutes}"
                 faults.append(Fault(str(error), name, hint=hint, code="custom_validation_failed"))
     if faults:
         raise WorkflowError(faults, graph.workflow.where)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -148,33 +148,43 @@ class _RegionFinder:
         )
 
     def _check_convex(self) -> None:
-        """Follow all ways out of the region within a tick: none may lead back into it."""
+        """Check that no way leads out of the region and back into it within a tick."""
         readers: dict[str, list[str]] = defaultdict(list)
+        sources: dict[str, list[str]] = defaultdict(list)
         for edge in self.edges:
             if (
                 not self.nodes[edge.source].breaks_cycles
                 and not self.nodes[edge.target].is_register
             ):
                 readers[edge.source].append(edge.target)
+                sources[edge.target].append(edge.source)
         for name, link in self.when_links.items():
             if link.node in self.nodes and not self.nodes[link.node].breaks_cycles:
                 readers[link.node].append(name)
+                sources[name].append(link.node)
 
         for start in self.train:
-            outside = [name for name in readers[start] if name not in self.train]
-            seen: set[str] = set()
-            while outside:
-                name = outside.pop()
-                if name in seen:
-                    continue
-                seen.add(name)
-                for reader in readers[name]:
-                    if reader in self.train:
-                        raise MinibrainsError(
-                            f"region: it is not convex, because {start} leads out of it to "
-                            f"{name}, which leads back to {reader}; add {name}, or leave one out"
-                        )
-                    outside.append(reader)
+            for end in self.train:
+                ways = self._outside(start, readers) & self._outside(end, sources)
+                if ways:
+                    between = ", ".join(name for name in self.nodes if name in ways)
+                    raise MinibrainsError(
+                        f"region: it is not convex, because {start} leads out of it to {end} over "
+                        f"{between}; add {between}, or leave {start} or {end} out"
+                    )
+
+    def _outside(self, start: str, links: Mapping[str, Sequence[str]]) -> set[str]:
+        """Return the nodes outside of the region that these links reach from one of its nodes,
+        without passing through it.
+        """
+        found: set[str] = set()
+        waiting = [start]
+        while waiting:
+            for name in links[waiting.pop()]:
+                if name not in found and name not in self.train:
+                    found.add(name)
+                    waiting.append(name)
+        return found
 
     def _check_registers(self) -> None:
         """Check that no register passes a value of the region straight back into it."""

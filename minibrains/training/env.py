@@ -223,20 +223,25 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
             The observation, and an info that has "teacher" if there is one.
 
         Raises:
-            MinibrainsError: The console has no such state, or a node failed.
+            MinibrainsError: The console has no such state, there is no such option, or a node
+                failed. The states are then those of before.
         """
         if self._closed:
             raise MinibrainsError("the environment is closed; make another one")
         super().reset(seed=seed)
-        if options is not None and "states" in options:
-            self.begin_in(options["states"])
+        states_before = self._run.engine.start_states
+        self.begin_in(_states_of(options or {}, states_before))
         if seed is None and self._seed is None:
             seed = int(self.np_random.integers(_SEEDS))
         if seed is not None:
             self._seed, self._index = seed, 0
         else:
             self._index += 1
-        self._begin()
+        try:
+            self._begin()
+        except BaseException:
+            self.begin_in(states_before)
+            raise
         return self._observation(), self._info()
 
     def begin_in(self, states: Sequence[str]) -> None:
@@ -351,6 +356,19 @@ class WorkflowEnv(gymnasium.Env[Any, Any]):
                 f"{', '.join(names)}"
             )
         return {link: port.value(action[port.name]) for link, port in self._acted.items()}
+
+
+def _states_of(options: Mapping[str, Any], default: Sequence[str]) -> Sequence[str]:
+    """Return the states to begin in, out of the options of `reset`, or else the default."""
+    for name in options:
+        if name != "states":
+            raise MinibrainsError(f"reset has no option {name!r}; expected 'states'")
+    states = options.get("states", default)
+    if not isinstance(states, list | tuple) or not all(isinstance(name, str) for name in states):
+        raise MinibrainsError(
+            f"the option 'states' is {states!r}; expected a list of names or patterns of states"
+        )
+    return states
 
 
 def _joined(ports: Mapping[SocketRef, Port]) -> spaces.Space[Any]:

@@ -14,7 +14,7 @@ from torch import nn
 
 from minibrains.engine.compile import compile_graph
 from minibrains.engine.instantiate import instantiate_nodes
-from minibrains.errors import MinibrainsError
+from minibrains.errors import MinibrainsError, suggest
 from minibrains.graph.check import Graph, resolve_sizes
 from minibrains.graph.socket_ref import SocketRef
 from minibrains.graph.workflow import Workflow
@@ -87,7 +87,10 @@ class RegionModule(nn.Module):
         return tuple(f"{link.node}/{link.socket}" for link in self._region.outputs)
 
     def network(self, node: str) -> nn.Module:
-        """Return the network of a node."""
+        """Return the network of a node. Raises MinibrainsError if the region has no such node."""
+        if node not in self._nodes:
+            hint = suggest(node, self._nodes) or f"Its nodes are {', '.join(self._nodes)}"
+            raise MinibrainsError(f"the region has no node {node!r}. {hint}")
         return self._networks[_key(node)]
 
     def initial(self, batch: int) -> torch.Tensor:

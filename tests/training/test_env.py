@@ -174,8 +174,32 @@ def test_episodes_begin_in_the_states_that_they_are_given() -> None:
     env.reset(options={"states": []})
     env.go_to(moment)
     assert play_on() in states
-    with pytest.raises(MinibrainsError, match=r"no state of the console is one of Level99\.\*"):
-        env.reset(options={"states": ["Level99.*"]})
+    env.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"states": ["Level99.*"]}, r"no state of the console is one of Level99\.\*"),
+        ({"states": "Level5.*"}, r"the option 'states' is 'Level5\.\*'; expected a list"),
+        ({"states": None}, "the option 'states' is None; expected a list"),
+        ({"states": [5]}, r"the option 'states' is \[5\]; expected a list"),
+        ({"state": ["Level5.*"]}, "reset has no option 'state'; expected 'states'"),
+    ],
+)
+def test_a_wrong_option_is_refused_and_changes_nothing(
+    options: dict[str, Any], message: str
+) -> None:
+    env = WorkflowEnv("duel_vector", train=["head"], ticks=60)
+    env.reset(seed=1, options={"states": ["Level7.BronVsTarn"]})
+    with pytest.raises(MinibrainsError, match=message):
+        env.reset(options=options)
+    env.reset()
+    over = False
+    while not over:
+        _, _, terminated, truncated, info = env.step(0)
+        over = terminated or truncated
+    assert info["results"]["start"]["state"] == "Level7.BronVsTarn"
     env.close()
 
 
@@ -336,7 +360,8 @@ def test_a_region_that_is_never_due_ends_with_a_sentence() -> None:
         ({}, [], "train names no node"),
         ({}, ["haed"], "the workflow has no node 'haed'. Did you mean 'head'?"),
         ({}, ["console"], "console (RetroEmulator) passes a value from one tick to the next"),
-        ({}, ["grey", "stack"], "grey leads out of it to small, which leads back to stack"),
+        ({}, ["grey", "stack"], "grey leads out of it to stack over small; add small"),
+        ({}, ["grey", "head"], "grey leads out of it to head over small, stack; add small, stack"),
         ({}, ["stack", "head"], "stack and head have different clocks"),
         ({}, ["sink"], "sink.action reads choose.action as one of several links, an event"),
         (
@@ -378,10 +403,11 @@ def test_what_has_no_space_is_refused() -> None:
 
 
 def test_it_begins_in_no_held_back_state() -> None:
-    with pytest.raises(MinibrainsError, match="held back"):
+    with pytest.raises(MinibrainsError, match="held back") as refusal:
         WorkflowEnv(
             "sf2_pixels", train=["head"], widgets={"console.states": ["held_back/Level4.*"]}
         )
+    assert "mute" not in str(refusal.value), "what is trained cannot be muted"
 
 
 def test_a_run_does_not_play_it() -> None:
@@ -409,6 +435,8 @@ def test_the_networks_of_a_region_are_trained_and_become_brains_again() -> None:
         assert np.allclose(after.tensors[name], array + np.float32(0.5))
     network.network("head").requires_grad_(False)
     assert network.brains()["head"].ref is not None  # its own file
+    with pytest.raises(MinibrainsError, match=r"no node 'haed'\. Did you mean 'head'\?"):
+        network.network("haed")
 
 
 def test_a_node_without_a_network_is_refused() -> None:
