@@ -276,7 +276,7 @@ def parser() -> argparse.ArgumentParser:
         "--episodes",
         metavar="N",
         type=_count,
-        help="number of episodes (default: until there are 500 decisions)",
+        help="number of episodes (default: at most 50, until there are 500 decisions)",
     )
     doctor.add_argument("--ticks", metavar="N", type=_count, help="end an episode after N ticks")
     doctor.add_argument("--seed", metavar="S", type=_seed, help="seed of all randomness")

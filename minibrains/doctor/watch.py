@@ -285,6 +285,10 @@ def find_logits(graph: Graph, nodes: Sequence[str]) -> SocketRef:
         if name not in graph.workflow.nodes:
             hint = suggest(name, graph.nodes) or f"Its nodes are {', '.join(graph.nodes)}"
             raise MinibrainsError(f"the policy's nodes: the workflow has no node {name!r}. {hint}")
+        if name not in graph.nodes:
+            raise MinibrainsError(
+                f"the policy's nodes: {name} is muted or bypassed; expected running nodes"
+            )
     found: dict[SocketRef, None] = {}
     for edge in graph.edges:
         if edge.source not in nodes or edge.target in nodes:

@@ -66,7 +66,7 @@ class PolicyDoctor(Register, category="training", terminal="finished"):
         default=0,
         min=0,
         rebuild=True,
-        doc="number of episodes to play; 0: until it has made 500 decisions",
+        doc="number of episodes to play; 0: at most 50, until it has made 500 decisions",
     )
     ticks: int = widget(
         default=0, min=0, rebuild=True, doc="that end an episode; 0: as that workflow says"

@@ -10,7 +10,7 @@ from typing import Final
 from minibrains.doctor.checks import Diagnosis
 from minibrains.run.run import Run
 from nodes.doctor.examination import MOST_EPISODES, Examination, as_json
-from server.cli import DONE, STOPPED
+from server.cli import DONE
 from server.commands.interrupt import stop_on_interrupt
 from server.commands.progress import PrintMessages, progress_hook
 from server.commands.workflow_arguments import read_registry, read_spec
@@ -23,7 +23,7 @@ SICK: Final = 1
 def main(arguments: argparse.Namespace) -> int:
     """Examine a policy and print the verdict.
 
-    Returns the exit status: 0 healthy, 1 sick, 2 if the request was wrong.
+    Returns the exit status: 0 healthy, 1 sick. Raises KeyboardInterrupt if it was stopped.
     """
     registry = read_registry(arguments)
     spec = read_spec(arguments)
@@ -37,7 +37,7 @@ def main(arguments: argparse.Namespace) -> int:
     with stop_on_interrupt(run), run:
         examination.play(run, all_episodes=arguments.episodes is not None)
     if run.stopping:
-        return STOPPED
+        raise KeyboardInterrupt  # there is no verdict
     diagnosis = examination.diagnose()
     files: list[str] = []
     if run.folder is not None:

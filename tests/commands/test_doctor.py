@@ -313,6 +313,7 @@ def test_a_button_that_the_policy_has_not_learned_is_named(doctor: Doctor, tmp_p
         (["duel_vector", "--node", "choose"], "outputs with logits"),
         (["duel_vector", "--node", "gate"], "the policy's nodes: gate has 0 outputs with logits"),
         (["duel_vector", "--node", "hed"], "the policy's nodes: the workflow has no node 'hed'"),
+        (["duel_vector", "--node", "head", "--mute", "head"], "head is muted or bypassed"),
         (["duel_vector"], "the following arguments are required: --node"),
         (["duel_vector", "--node", "head", "--data", "nothing"], "has no episodes"),
         (["duel_vector", "--node", "head", "--variable", "mood", "--ticks", 50], "no variable"),

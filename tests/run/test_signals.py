@@ -57,6 +57,16 @@ def test_who_leans_on_ctrl_c_gets_a_summary_and_no_traceback(tmp_path: Path) -> 
     assert _summary(tmp_path)["state"] in ("stopped", "failed")
 
 
+def test_a_doctor_that_is_stopped_says_so(tmp_path: Path) -> None:
+    examine = ["doctor", "duel_vector", "--node", "head", "--episodes", "100000"]
+    with _started([*RUN[:3], *examine], tmp_path) as run:
+        _await(run, lambda: _episodes(tmp_path))
+        run.send_signal(signal.SIGINT)
+        _, error = run.communicate(timeout=TIMEOUT)
+    assert run.returncode == 130
+    assert error.endswith("stopped by Ctrl-C\n")
+
+
 def test_who_leans_on_ctrl_c_before_the_run_gets_no_traceback(tmp_path: Path) -> None:
     pack = tmp_path / "slow.py"
     pack.write_text(
