@@ -33,6 +33,8 @@ def main(arguments: argparse.Namespace) -> int:
     Raises MinibrainsError.
     """
     path = Path(arguments.file)
+    if not path.suffix and not path.exists():
+        path = path.with_suffix(".zip")  # as model.save and PPO.load do
     name = arguments.name or path.stem
     if not is_plain_name(name):
         raise MinibrainsError(f"{name!r} cannot be the name of a brain; expected a plain file name")
@@ -80,6 +82,8 @@ def _read(path: Path, part: str) -> bytes:
             if file.getinfo(part).file_size > LARGEST:
                 raise BrainError(f"{path}: {part} is larger than {LARGEST >> 20} MB")
             return file.read(part)
+    except FileNotFoundError:
+        raise BrainError(f"there is no file {path}; expected one of model.save") from None
     except (OSError, KeyError, zipfile.BadZipFile) as error:
         raise BrainError(
             f"{path} is not a model of Stable-Baselines3: {error}; expected a file of model.save"

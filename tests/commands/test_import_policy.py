@@ -36,8 +36,8 @@ def choices(node: Any, inputs: np.ndarray) -> np.ndarray:
 
 def imported(minibrains: Command, model: Any, tmp_path: Path, home: Path, kind: type[Brain]) -> Any:
     """Save a model, import it, and return its brain."""
-    model.save(tmp_path / "model.zip")
-    result = minibrains("import-policy", str(tmp_path / "model.zip"), "mine")
+    model.save(tmp_path / "model")  # it appends .zip
+    result = minibrains("import-policy", str(tmp_path / "model"), "mine")
     assert result.returncode == 0, result.stderr
     assert result.stdout.endswith(f"  {kind.kind}/mine.safetensors\n")
     return kind.load(home / "models" / kind.kind / "mine.safetensors")
@@ -70,6 +70,10 @@ def test_a_cnn_policy_chooses_the_same_actions(
 
 def test_what_is_no_such_policy_is_refused(minibrains: Command, tmp_path: Path) -> None:
     file = tmp_path / "no.zip"
+    result = minibrains("import-policy", str(tmp_path / "no"))
+    assert result.returncode == 2
+    assert f"there is no file {file}; expected one of model.save" in result.stderr
+
     file.write_bytes(b"no zip")
     assert "is not a model of Stable-Baselines3" in minibrains("import-policy", str(file)).stderr
 
