@@ -123,6 +123,10 @@ def describe_brain(header: BrainHeader, sha256: str | None) -> dict[str, Any]:
         tensors.append(
             {"name": name, "dtype": info.dtype, "shape": list(info.shape), "bytes": size}
         )
+    more: dict[str, Any] = {}
+    for name, text in header.metadata.items():
+        if name not in (*FOR_PEOPLE, "config") and not name.startswith("minibrains."):
+            more[name] = _plain(text)
     return {
         "file": str(header.path),
         "size": header.size,
@@ -130,6 +134,7 @@ def describe_brain(header: BrainHeader, sha256: str | None) -> dict[str, Any]:
         "kind": header.kind,
         "version": header.version,
         **{name: _plain(header.metadata.get(name)) for name in FOR_PEOPLE},
+        "more": more,
         "config": header.config,
         "tensors": tensors,
         "memory": {},

@@ -59,6 +59,8 @@ def describe(description: dict[str, Any]) -> Iterator[str]:
     for name in (*FOR_PEOPLE, "config"):
         if description[name]:
             yield f"{name:<11}  {_cut(_shown(description[name]))}"
+    for name, value in sorted(description["more"].items()):
+        yield f"{_shown(name):<11}  {_cut(_shown(value))}"
     if description["used_by"]:
         yield f"used by      {', '.join(description['used_by'])}"
     if description["memory"]:

@@ -23,6 +23,7 @@ def brain(tmp_path: Path) -> Any:
     RecoveryBrain(recovery=NUMBERS).save(
         path, title="Slow hands", made_by="a test", description="three actions", license="MIT",
         author="somebody", parents=["ab" * 32], metrics={"score": 12.5},
+        data={"name": "fights"},
     )  # fmt: skip
     return path
 
@@ -50,6 +51,7 @@ def test_everything_as_json(capsys: pytest.CaptureFixture[str], brain: Any) -> N
         "made_by": "a test",
         "parents": ["ab" * 32],
         "metrics": {"score": 12.5},
+        "more": {"data": {"name": "fights"}},
         "config": {},
         "tensors": [{"name": "recovery", "dtype": "i32", "shape": [3], "bytes": 12}],
         "memory": {},
@@ -66,6 +68,7 @@ def test_everything_for_people(capsys: pytest.CaptureFixture[str], brain: Any) -
         "title Slow hands",
         f'parents ["{"ab" * 32}"]',
         'metrics {"score": 12.5}',
+        'data {"name": "fights"}',
         "used by CooldownGate@2",
         "tensors 1, 3 numbers, 12 bytes",
         "recovery i32[3], 12 bytes",

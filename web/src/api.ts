@@ -70,6 +70,8 @@ export interface BrainDescription {
   readonly author: string | null;
   readonly made_by: string | null;
   readonly metrics: Json;
+  /** All other entries of the header. */
+  readonly more: JsonObject;
   readonly config: JsonObject;
   readonly tensors: readonly TensorDescription[];
   /** Type of number -> bytes that its weights take in memory; empty if its kind does not say. */

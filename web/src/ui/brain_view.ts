@@ -42,6 +42,7 @@ function heading(brain: BrainDescription): HTMLElement {
     ["Author", brain.author],
     ["Made by", brain.made_by === null ? null : h("code", {}, brain.made_by)],
     ["Metrics", metrics(brain.metrics)],
+    ...Object.entries(brain.more).map(([name, value]) => [name, entry(value)] as const),
     ["Used by", brain.used_by.join(", ") || null],
     ["Size", `${brain.size.toLocaleString("en")} bytes`],
     ["Memory", memory(brain.memory)],
@@ -61,6 +62,10 @@ function memory(sizes: BrainDescription["memory"]): string | null {
     ([type, bytes]) => `${bytes.toLocaleString("en")} bytes in ${type}`,
   );
   return parts.join(", ") || null;
+}
+
+function entry(value: Json): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 function metrics(value: Json): HTMLElement | string | null {
