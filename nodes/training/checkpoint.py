@@ -191,9 +191,11 @@ def check_same(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
             continue
         earlier = before[known_as]
         if earlier != value:
+            what = f"with {name} {_short(earlier)} instead of {_short(value)}"
+            if name == "data_sha256":
+                what = "with a data set that has changed since, or another one"
             raise MinibrainsError(
-                f"another training has this name: its {name} is {_short(earlier)}, "
-                f"and here it is {_short(value)}; choose another name, or remove its folder"
+                f"another training has this name, {what}; choose another name, or remove its folder"
             )
 
 

@@ -167,6 +167,8 @@ class DaggerRounds(
             widgets={"console.states": list(self.states), "console.write": {"seed": "$seed"}},
             brains={"head": self._policy(number)},
         )
+        if self._host.stopping:
+            return 0.0
         won = sum(episode["won"] for episode in played["episodes"])
         self._host.say(f"round {number} wins {won} of {self.validation} validation matches")
         return float(won / self.validation)

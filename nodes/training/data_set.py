@@ -186,9 +186,11 @@ class DataSet:
         for tick, label in labels.items():
             if tick not in ticks:
                 raise DataError(f"{self.path_of(key)} has no sample of the tick {tick}")
-            if label is not None and not 0 <= label < actions:
+            if label is None:
+                continue
+            if not isinstance(label, int | np.integer) or not 0 <= label < actions:
                 raise DataError(
-                    f"{self.path_of(key)}, tick {tick}: the label is {label}; "
+                    f"{self.path_of(key)}, tick {tick}: the label is {label!r}; "
                     f"expected 0 to {actions - 1}"
                 )
 

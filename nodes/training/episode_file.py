@@ -258,7 +258,7 @@ def decode_picture(png: bytes) -> np.ndarray:
         # any error: Pillow raises many kinds for damaged files
         raise DataError(
             f"the picture is damaged: {describe_error(error)}; expected a PNG; "
-            "take the file out, or collect it again"
+            "remove the file, and collect it again if you need it"
         ) from None
     if pixels.ndim == 2:
         return pixels[:, :, None]
@@ -483,13 +483,17 @@ def _parquet(path: Path, source: Any) -> Any:
 def _table(
     path: Path, file: Any, columns: Sequence[str] | None = None, group: int | None = None
 ) -> Any:
-    """Read some columns, or all, of a group of rows, or of all. Raises DataError."""
+    """Read some columns, or all, of a group of rows, or of all. Raises DataError.
+
+    Without threads of Arrow: one that still has what Python has read when Python ends aborts the
+    process.
+    """
     names = None if columns is None else list(columns)
     try:
         if group is None:
-            table = file.read(columns=names)
+            table = file.read(columns=names, use_threads=False)
         else:
-            table = file.read_row_group(group, columns=names)
+            table = file.read_row_group(group, columns=names, use_threads=False)
         table.validate(full=True)
     except Exception as error:
         # any error: a damaged file makes pyarrow raise many kinds
@@ -500,7 +504,7 @@ def _table(
 def _damaged(path: Path, what: str) -> DataError:
     return DataError(
         f"{path} {what}; expected the Parquet file of an episode; "
-        "take the file out, or collect it again"
+        "remove the file, and collect it again if you need it"
     )
 
 
@@ -610,7 +614,7 @@ def _labels(path: Path, info: EpisodeInfo, table: Any) -> EpisodeLabels:
         if before >= after:
             raise DataError(
                 f"{path}, row {row + 1}: the tick {after} comes after {before}; "
-                "expected rising ticks; take the file out, or collect it again"
+                "expected rising ticks; remove the file, and collect it again if you need it"
             )
     return EpisodeLabels(
         path,
@@ -678,7 +682,9 @@ def _lists(path: Path, table: Any, columns: Sequence[str]) -> dict[str, list[Any
 def _refuse_row(path: Path, row: int, problem: str) -> None:
     """Raise DataError if something is wrong with a row."""
     if problem:
-        raise DataError(f"{path}, row {row}: {problem}; take the file out, or collect it again")
+        raise DataError(
+            f"{path}, row {row}: {problem}; remove the file, and collect it again if you need it"
+        )
 
 
 def _number_problem(info: EpisodeInfo, row: int, numbers: Mapping[str, Sequence[Any]]) -> str:

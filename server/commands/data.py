@@ -95,7 +95,7 @@ def describe(found: dict[str, Any]) -> Iterator[str]:
     if asked:
         yield f"the answer is the label in {found['agreed']} of {asked} samples, {_share(found)}"
     yield ""
-    width = max(len(row["label"]) for row in found["labels"])
+    width = max((len(row["label"]) for row in found["labels"]), default=0)
     for row in sorted(found["labels"], key=lambda row: -row["samples"]):
         line = f"{row['label']:<{width}}  {row['samples']:>7}"
         if row["asked"]:

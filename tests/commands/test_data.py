@@ -52,6 +52,15 @@ def test_a_data_set_is_counted_and_a_brain_is_asked(minibrains: Command, home: P
     assert "else mostly" in text
 
 
+def test_a_data_set_whose_samples_were_all_deleted_is_counted(minibrains: Command) -> None:
+    data = write_fights(1)
+    (key,) = data.names()
+    data.correct({key: dict.fromkeys(data.label_by_tick(key))})
+    done = minibrains("data", "fights")
+    assert done.returncode == 0, done.stderr
+    assert "0 episodes, 0 samples\n0 samples corrected by hand, 40 deleted" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -153,7 +153,7 @@ def test_a_node_that_keeps_its_weights_is_not_saved(home: Path) -> None:
 def test_other_settings_are_another_training(home: Path) -> None:
     train(updates=1)
     with pytest.raises(
-        MinibrainsError, match="another training has this name: its learning_rate is"
+        MinibrainsError, match="another training has this name, with learning_rate "
     ):
         train(learning_rate=0.1)
 

@@ -191,7 +191,7 @@ def test_a_state_that_is_no_state_is_a_sentence(own_games: Path) -> None:
 
 def test_broken_game_data_is_a_sentence(own_games: Path) -> None:
     (own_games / "metadata.json").write_text("{")
-    with pytest.raises(GameError, match=r"metadata.json: the game's data cannot be read"):
+    with pytest.raises(GameError, match=r"metadata.json cannot be read"):
         RetroEmulator(game="Mine-Genesis-v0").check()
 
 

@@ -534,7 +534,7 @@ def test_another_training_of_the_same_name_is_refused(walk: str, tmp_path: Path)
     train(make(walk, **SHORT), tmp_path, updates=2)
     with pytest.raises(
         MinibrainsError,
-        match=r"its learning_rate is 0\.003, and here it is 0\.001; choose another name",
+        match=r"with learning_rate 0\.003 instead of 0\.001; choose another name",
     ):
         train(make(walk, learning_rate=1e-3, **SHORT), tmp_path, updates=1)
 

@@ -320,9 +320,7 @@ def test_another_training_of_the_same_name_is_refused(
 ) -> None:
     write_pictures(4)
     _train(_base(model, epochs=1), tmp_path)
-    with pytest.raises(
-        MinibrainsError, match="its batch_size is 16, and here it is 8; choose another"
-    ):
+    with pytest.raises(MinibrainsError, match="with batch_size 16 instead of 8; choose another"):
         _train(_base(model, epochs=1, batch_size=8), tmp_path)
 
     path = home / "training/small/training.json"
