@@ -53,6 +53,8 @@ def name_opponents(
         chosen = rules.choose_opponents(text)
         return {opponent.title: protocol.against(opponent) for opponent in chosen}
     path = Path(text)
+    if not path.is_file():
+        raise MinibrainsError(f"--opponents: there is no file {path}")
     entries = read_json(path)
     if not entries:
         raise MinibrainsError(
@@ -77,7 +79,8 @@ def _protocol(
     entry: Any, protocol: Protocol, rules: Rules, spec: RunSpec, registry: Registry
 ) -> Protocol:
     """Return the protocol of one entry of a file. Raises ValueError or MinibrainsError."""
-    entry = parse_value(Mapping[str, Any], entry)
+    if not isinstance(entry, dict):
+        raise ValueError(f"it is {entry!r}; expected {_FORMS}")
     if entry.keys() == {"states"}:
         return _in_states(protocol, parse_value(str, entry["states"]))
     if entry.keys() == {"opponent"}:

@@ -145,8 +145,8 @@ def choose_game(workflow: Workflow, registry: Registry) -> tuple[Game, Rules]:
     if not with_rules:
         known = sorted(name for name, folder in folders.items() if (folder / RULES).is_file())
         raise GameError(
-            f"{' and '.join(map(repr, names))}: no {RULES} there says how to evaluate; "
-            f"{', '.join(known)} has one"
+            f"{' and '.join(map(repr, names))} has no {RULES} that says how to evaluate; "
+            f"expected one of {', '.join(known)}"
         )
     game = find_game((with_rules[0],))
     if "won" not in read_json(game.data / "metadata.json"):

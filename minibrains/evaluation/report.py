@@ -490,12 +490,14 @@ def headline(result: Mapping[str, Any]) -> str:
     only = ""
     if protocol["only"] != "*":
         only = f", {protocol['only']}"
+    count = len(protocol["states"])
+    states = "1 state" if count == 1 else f"{count} states"
     episodes = "1 episode" if result["episodes"] == 1 else f"{result['episodes']} episodes"
     baselines = ""
     if result["baseline_episodes"] is not None:
         baselines = f" (baselines: {result['baseline_episodes']})"
     return (
-        f"{protocol['game']}, split {protocol['split']}{only} ({len(protocol['states'])} states), "
+        f"{protocol['game']}, split {protocol['split']}{only} ({states}), "
         f"{episodes} each{baselines}, seed {protocol['seed']}"
     )
 

@@ -240,7 +240,7 @@ def _read_hashes(path: Path) -> list[str]:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object of a game's data; {} if there is no such file.
+    """Read a file with a JSON object; {} if there is no such file.
 
     Raises GameError if it cannot be read.
     """
@@ -251,11 +251,9 @@ def read_json(path: Path) -> dict[str, Any]:
             raise ValueError(f"it is larger than {_LARGEST_JSON >> 20} MiB")
         value = json.loads(path.read_text())
     except (OSError, ValueError) as error:
-        raise GameError(f"{path}: the game's data cannot be read: {error}") from None
+        raise GameError(f"{path} cannot be read: {error}") from None
     except RecursionError:
-        raise GameError(
-            f"{path}: the game's data cannot be read: it is nested too deeply"
-        ) from None
+        raise GameError(f"{path} cannot be read: it is nested too deeply") from None
     if not isinstance(value, dict):
-        raise GameError(f"{path}: the game's data is not a JSON object")
+        raise GameError(f"{path} is not a JSON object")
     return value

@@ -90,6 +90,8 @@ class RunSpec:
             raise MinibrainsError(
                 f"packs of a run: expected a tuple of files, found {self.packs!r}"
             )
+        if isinstance(self.mute, str):
+            raise MinibrainsError(f"mute of a run: expected a tuple of nodes, found {self.mute!r}")
         for node, file in self.brains.items():
             if not isinstance(file, (str, os.PathLike)):
                 raise MinibrainsError(
@@ -145,6 +147,8 @@ class RunSpec:
     def brain_files(self, workflow: Workflow) -> dict[str, Path]:
         """Find the files of `brains`: node -> absolute path. Raises MinibrainsError."""
         found = {}
+        if isinstance(self.mute, str):
+            raise MinibrainsError(f"mute of a run: expected a tuple of nodes, found {self.mute!r}")
         for node, file in self.brains.items():
             found[node] = find_brain_file(
                 os.fspath(file), workflow.path, self._own_models

@@ -811,7 +811,7 @@ def test_an_episode_that_fails_counts_and_the_others_are_played(
         ),
         (
             ("airstriker", "--states", "validation", "--episodes", "1"),
-            "evaluation.json there says how to evaluate; Duel-Genesis",
+            "evaluation.json that says how to evaluate; expected one of Duel-Genesis",
         ),
         (("hello", "--states", "validation", "--episodes", "1"), "an evaluation needs one console"),
         (

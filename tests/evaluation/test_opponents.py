@@ -109,6 +109,7 @@ def test_a_workflow_at_the_other_pad_plays_as_at_its_own(
     ("content", "words"),
     [
         ({}, "opponents.json names nobody; expected a JSON object of names"),
+        ({"a": 1}, 'a: it is 1; expected {"states": PATTERN}'),
         ({"a": {"state": "Level4.*"}}, 'a: it has state; expected {"states": PATTERN}'),
         ({"a": {"states": "Level11.*"}}, "a: no state of validation/* matches 'Level11.*'"),
         ({"a": {"opponent": "training/rushr"}}, "a: there is no opponent 'training/rushr'"),
@@ -131,6 +132,13 @@ def test_opponents_that_cannot_play_are_refused_before_a_game(
     assert words in done.stderr, done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "evaluations").exists()
+
+
+def test_a_file_of_opponents_that_is_not_there_is_named(minibrains: Command) -> None:
+    arguments = ("--episodes", "1", "--opponents", "oponents.json")
+    done = minibrains("evaluate", "duel_expert", *ALONE, *arguments)
+    assert done.returncode == 2
+    assert "--opponents: there is no file oponents.json" in done.stderr
 
 
 def test_the_mean_reward_is_that_of_the_reward_nodes_or_else_of_the_game() -> None:

@@ -150,6 +150,7 @@ def test_everything_wrong_is_said_before_anything_is_opened(tmp_path: Path) -> N
         ("workflow", "airstrike", "Did you mean 'airstriker'"),
         ("workers", 0, "expected a whole number from 1 to 1024"),
         ("record", True, "a tape needs a run folder; set runs"),
+        ("mute", "lora", "mute of a run: expected a tuple of nodes, found 'lora'"),
         ("packs", "mine.py", "packs of a run: expected a tuple of files, found 'mine.py'"),
         ("brains", {"sink": 3}, "sink: expected a file, found int; save it first"),
     ],
