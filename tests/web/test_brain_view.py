@@ -25,9 +25,12 @@ def test_a_brain_is_looked_into_with_the_keyboard_alone(
     expect(dialog.get_by_role("heading").first).to_have_text(title)
     for text in ("policy_head, version 1", "MIT", "duel_clone", "validation agreement 0.8"):
         expect(facts).to_contain_text(text)
+    more = dialog.get_by_text("Other entries of the header")
+    more.press("Enter")
+    expect(dialog.get_by_text("fighter_colors_sha256")).to_be_visible()
+    more.press("Enter")
     row = dialog.locator("tr", has_text="convolution0.weight")
     expect(row).to_contain_text("f1648 × 6 × 4 × 4")
-    row.scroll_into_view_if_needed()
     expect(row.locator(".bars i")).to_have_count(32)
     expect(row).to_contain_text("mean")
     for theme in page.in_each_theme():

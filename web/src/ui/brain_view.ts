@@ -1,7 +1,7 @@
 /** The dialog that shows a brain: its header, its parents, its tensors with their distributions. */
 
 import { api, type BrainDescription, type TensorDescription, type TensorHistogram } from "../api";
-import { isObject, type Json } from "../model/json";
+import { isObject, type Json, type JsonObject } from "../model/json";
 import { button, h, icon } from "./dom";
 import { openDialog, showMessage } from "./overlay";
 
@@ -22,7 +22,8 @@ export async function openBrain(file: string): Promise<void> {
       brain.fault ? h("p", { class: "notice bad" }, icon("warn"), brain.fault) : "",
       heading(brain),
       lineage(brain),
-      Object.keys(brain.config).length ? config(brain.config) : "",
+      folded("Settings", brain.config),
+      folded("Other entries of the header", brain.more),
       h("h3", {}, `Tensors: ${count(brain.tensors)}`),
       tensorTable(file, tensors),
       rest > 0 ? h("p", { class: "muted" }, `${rest} more are not shown.`) : "",
@@ -42,7 +43,6 @@ function heading(brain: BrainDescription): HTMLElement {
     ["Author", brain.author],
     ["Made by", brain.made_by === null ? null : h("code", {}, brain.made_by)],
     ["Metrics", metrics(brain.metrics)],
-    ...Object.entries(brain.more).map(([name, value]) => [name, entry(value)] as const),
     ["Used by", brain.used_by.join(", ") || null],
     ["Size", `${brain.size.toLocaleString("en")} bytes`],
     ["Memory", memory(brain.memory)],
@@ -62,10 +62,6 @@ function memory(sizes: BrainDescription["memory"]): string | null {
     ([type, bytes]) => `${bytes.toLocaleString("en")} bytes in ${type}`,
   );
   return parts.join(", ") || null;
-}
-
-function entry(value: Json): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 function metrics(value: Json): HTMLElement | string | null {
@@ -97,12 +93,13 @@ function lineage(brain: BrainDescription): HTMLElement {
   );
 }
 
-function config(settings: Json): HTMLElement {
+function folded(title: string, values: JsonObject): HTMLElement | string {
+  if (!Object.keys(values).length) return "";
   return h(
     "details",
     {},
-    h("summary", {}, "Settings"),
-    h("pre", { class: "value-text" }, JSON.stringify(settings, null, 1)),
+    h("summary", {}, title),
+    h("pre", { class: "value-text" }, JSON.stringify(values, null, 1)),
   );
 }
 
