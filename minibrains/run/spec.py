@@ -147,8 +147,6 @@ class RunSpec:
     def brain_files(self, workflow: Workflow) -> dict[str, Path]:
         """Find the files of `brains`: node -> absolute path. Raises MinibrainsError."""
         found = {}
-        if isinstance(self.mute, str):
-            raise MinibrainsError(f"mute of a run: expected a tuple of nodes, found {self.mute!r}")
         for node, file in self.brains.items():
             found[node] = find_brain_file(
                 os.fspath(file), workflow.path, self._own_models
