@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ from tests.support.timeouts import TIMEOUT
 BLOCK = re.compile(r"^```(?:python|json) (\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PAGE = dict(BLOCK.findall((ROOT / "docs/rewards.md").read_text()))
 TERMS = ("damage", "win", "knockout", "combo", "distance", "edge", "danger", "time")
+BARS = RewardWeights.load(bundled_dir("models") / "reward_weights/bars.safetensors")
 DENSE = RewardWeights.load(bundled_dir("models") / "reward_weights/dense.safetensors")
 SPARSE = RewardWeights.load(bundled_dir("models") / "reward_weights/sparse.safetensors")
 START = {
@@ -315,10 +317,13 @@ def test_a_weight_that_is_no_number_is_refused(weight: Any) -> None:
 
 def test_the_presets_have_the_values_of_the_page() -> None:
     rows = re.findall(
-        r"\| `(\w+)` \| ([\d.]+) \| ([\d.]+) \|", (ROOT / "docs/rewards.md").read_text()
+        r"\| `(\w+)` \| ([\d./]*) ?\| ([\d.]+) \| ([\d.]+) \|",
+        (ROOT / "docs/rewards.md").read_text(),
     )
-    sparse = {name: float(weight) for name, weight, _ in rows}
-    dense = {name: float(weight) for name, _, weight in rows}
+    bars = {name: float(Fraction(weight)) for name, weight, _, _ in rows if weight}
+    sparse = {name: float(weight) for name, _, weight, _ in rows}
+    dense = {name: float(weight) for name, _, _, weight in rows}
+    assert bars == BARS.weights
     assert sparse == SPARSE.weights
     assert dense == DENSE.weights
     assert tuple(dense) == TERMS
