@@ -165,9 +165,9 @@ class _RegionFinder:
 
         for start in self.train:
             for end in self.train:
-                ways = self._outside(start, readers) & self._outside(end, sources)
-                if ways:
-                    between = ", ".join(name for name in self.nodes if name in ways)
+                passed = self._outside(start, readers) & self._outside(end, sources)
+                if passed:
+                    between = ", ".join(name for name in self.nodes if name in passed)
                     raise MinibrainsError(
                         f"region: it is not convex, because {start} leads out of it to {end} over "
                         f"{between}; add {between}, or leave {start} or {end} out"

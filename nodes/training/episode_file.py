@@ -44,6 +44,8 @@ _LARGEST_SIDE: Final = 4096
 _LARGEST_HEADER: Final = 1 << 20
 _PNG: Final = b"\x89PNG\r\n\x1a\n"
 _ACTIONS: Final = ("action", "second", "played")
+_REMEDY: Final = "remove the file, and collect it again if you need it"
+"""What to do about a damaged file."""
 _NUMBERS: Final = ("tick", "actionable", *_ACTIONS)
 _ADDED: Final = frozenset({"corrections_sha256", "prompted", "probabilities"})
 """Fields of EpisodeInfo that older files lack."""
@@ -257,8 +259,7 @@ def decode_picture(png: bytes) -> np.ndarray:
     except Exception as error:
         # any error: Pillow raises many kinds for damaged files
         raise DataError(
-            f"the picture is damaged: {describe_error(error)}; expected a PNG; "
-            "remove the file, and collect it again if you need it"
+            f"the picture is damaged: {describe_error(error)}; expected a PNG; {_REMEDY}"
         ) from None
     if pixels.ndim == 2:
         return pixels[:, :, None]
@@ -502,10 +503,7 @@ def _table(
 
 
 def _damaged(path: Path, what: str) -> DataError:
-    return DataError(
-        f"{path} {what}; expected the Parquet file of an episode; "
-        "remove the file, and collect it again if you need it"
-    )
+    return DataError(f"{path} {what}; expected the Parquet file of an episode; {_REMEDY}")
 
 
 def _info_of(path: Path, file: Any) -> EpisodeInfo:
@@ -614,7 +612,7 @@ def _labels(path: Path, info: EpisodeInfo, table: Any) -> EpisodeLabels:
         if before >= after:
             raise DataError(
                 f"{path}, row {row + 1}: the tick {after} comes after {before}; "
-                "expected rising ticks; remove the file, and collect it again if you need it"
+                f"expected rising ticks; {_REMEDY}"
             )
     return EpisodeLabels(
         path,
@@ -682,9 +680,7 @@ def _lists(path: Path, table: Any, columns: Sequence[str]) -> dict[str, list[Any
 def _refuse_row(path: Path, row: int, problem: str) -> None:
     """Raise DataError if something is wrong with a row."""
     if problem:
-        raise DataError(
-            f"{path}, row {row}: {problem}; remove the file, and collect it again if you need it"
-        )
+        raise DataError(f"{path}, row {row}: {problem}; {_REMEDY}")
 
 
 def _number_problem(info: EpisodeInfo, row: int, numbers: Mapping[str, Sequence[Any]]) -> str:

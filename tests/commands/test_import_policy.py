@@ -49,7 +49,9 @@ def test_an_mlp_policy_chooses_the_same_actions(
 ) -> None:
     model = algorithm("MlpPolicy", gymnasium.make("CartPole-v1"), n_steps=64, seed=1, device="cpu")
     model.learn(128)
+
     brain = imported(minibrains, model, tmp_path, home, VectorPolicyBrain)
+
     seen = np.random.default_rng(0).normal(size=(1000, 4)).astype(np.float32)
     wanted, _ = model.predict(seen, deterministic=True)
     assert np.array_equal(choices(VectorPolicy(brain=brain), seen), wanted)
@@ -61,7 +63,9 @@ def test_a_cnn_policy_chooses_the_same_actions(
     env = FakeImageEnv(6, 84, 84, n_channels=4, channel_first=True)
     model = PPO("CnnPolicy", env, n_steps=32, batch_size=32, n_epochs=1, seed=1, device="cpu")
     model.learn(32)
+
     brain = imported(minibrains, model, tmp_path, home, PolicyHeadBrain)
+
     pictures = np.random.default_rng(0).integers(0, 256, (100, 4, 84, 84), np.uint8)
     wanted, _ = model.predict(pictures, deterministic=True)
     seen = pictures.astype(np.float32) / np.float32(255)

@@ -320,9 +320,11 @@ def test_the_presets_have_the_values_of_the_page() -> None:
         r"\| `(\w+)` \| ([\d./]*) ?\| ([\d.]+) \| ([\d.]+) \|",
         (ROOT / "docs/rewards.md").read_text(),
     )
+
     bars = {name: float(Fraction(weight)) for name, weight, _, _ in rows if weight}
     sparse = {name: float(weight) for name, _, weight, _ in rows}
     dense = {name: float(weight) for name, _, _, weight in rows}
+
     assert bars == BARS.weights
     assert sparse == SPARSE.weights
     assert dense == DENSE.weights

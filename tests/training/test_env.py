@@ -151,29 +151,30 @@ def test_several_processes_play_it() -> None:
     assert info["_results"].all()
 
 
+def _play_on(env: WorkflowEnv) -> str:
+    """Play the episode to its end; return the state in which it began."""
+    over = False
+    while not over:
+        _, _, terminated, truncated, info = env.step(0)
+        over = terminated or truncated
+    state: str = info["results"]["start"]["state"]
+    return state
+
+
 def test_episodes_begin_in_the_states_that_they_are_given() -> None:
     env = WorkflowEnv("duel_vector", train=["head"], ticks=60)
-
-    def play_on() -> str:
-        over = False
-        while not over:
-            _, _, terminated, truncated, info = env.step(0)
-            over = terminated or truncated
-        state: str = info["results"]["start"]["state"]
-        return state
-
     env.reset(seed=1, options={"states": ["Level5.KazeVsKaze", "Level7.Bron*"]})
-    states = {play_on()}
+    states = {_play_on(env)}
     for _ in range(8):
         env.reset()
-        states.add(play_on())
+        states.add(_play_on(env))
     assert states == {"Level5.KazeVsKaze", "Level7.BronVsBron", "Level7.BronVsTarn"}
 
     env.reset()
     moment = env.moment()
     env.reset(options={"states": []})
     env.go_to(moment)
-    assert play_on() in states
+    assert _play_on(env) in states
     env.close()
 
 
@@ -195,11 +196,7 @@ def test_a_wrong_option_is_refused_and_changes_nothing(
     with pytest.raises(MinibrainsError, match=message):
         env.reset(options=options)
     env.reset()
-    over = False
-    while not over:
-        _, _, terminated, truncated, info = env.step(0)
-        over = terminated or truncated
-    assert info["results"]["start"]["state"] == "Level7.BronVsTarn"
+    assert _play_on(env) == "Level7.BronVsTarn"
     env.close()
 
 
