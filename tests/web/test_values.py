@@ -137,6 +137,8 @@ def test_masks_are_shown_as_a_picture(page: EditorPage) -> None:
     page.press("v")
     page.run()
     expect(page.page.locator("#values .value-picture small")).to_contain_text("320 × 224")
+    # before its first tick, a node shows what it will be given
+    page.until("Number(document.querySelector('#values canvas').dataset.tick) > 0")
     colours = Counter(map(tuple, page.ask(PIXELS)))
     colours.pop((255, 0, 255), None)  # where one stands before the other
     assert colours.keys() == {(0, 0, 0), (0, 0, 255), (255, 0, 0)}
