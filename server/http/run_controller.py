@@ -253,8 +253,7 @@ class RunController(Hook):
             if self._ticks_to_run:
                 self._ticks_to_run.popleft()
                 break
-            waited = self.waiting = True
-            self._sample(engine)
+            waited = True
             self._await_news(engine)
             self._answer_calls()
             if engine.edits:
@@ -278,14 +277,16 @@ class RunController(Hook):
                 break
             if engine.stopping or engine.edits or self._calls or self.target is not None:
                 break
-            self.waiting = True
-            self._sample(engine)
             self._await_news(engine)
         self.waiting = False
         engine.context.blocked_seconds += perf_counter() - began
 
     def _await_news(self, engine: Engine) -> None:
-        """Wait for a command, or for the end of the run."""
+        """Show how the run stands, and wait for a command or for the end of the run."""
+        self._sample(engine, everything=True)
+        # only now, so that whoever sees it sees the sample too
+        self.waiting = True
+        self._wake.set()
         # a signal handler, as that of Ctrl-C, only says that the run is to stop
         while not self._go.wait(_STOP_CHECK) and not engine.stopping:
             pass
@@ -313,19 +314,19 @@ class RunController(Hook):
                 _, future = self._calls.popleft()
                 future.set_exception(RunError("the run ended before that could be done"))
 
-    def _sample(self, engine: Engine) -> None:
+    def _sample(self, engine: Engine, everything: bool = False) -> None:
         now, watch, news = perf_counter(), self.watch, False
         peeked: dict[tuple[str, str], Any] = {}
         for node in watch.previews:
             if node in self.requested_pictures and self._sample_picture(engine, node, peeked):
                 self.requested_pictures.discard(node)
                 news = True
-        if now >= self._values_due or self.waiting:
+        if now >= self._values_due or everything:
             self._values_due = now + _VALUES_EVERY
             self.values = dict(_values(engine, watch.values))
             self.full = {node: peek_in_full(engine, node) for node in watch.full}
             news = True
-        if now >= self._stats_due or self.waiting:
+        if now >= self._stats_due or everything:
             self._stats_due = now + _STATS_EVERY
             misses, missed = 0, None
             if self._deadlines is not None:

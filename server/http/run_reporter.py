@@ -132,13 +132,19 @@ class RunReporter:
         return None
 
     def _send_changes(self) -> None:
+        is_paused = self._controller.waiting  # first, because it is set after the sample
         engine, stats = self._controller.engine, self._controller.stats
         if engine is None or stats is None:
             return
         values = {key: describe_value(value) for key, value in self._controller.values.items()}
         is_new = stats is not self._sampled
         nodes = self._nodes(stats, _background_states(engine))
-        parts = {"run": self._run(stats), "values": values, "nodes": nodes, **self._in_full()}
+        parts = {
+            "run": self._run(stats, is_paused),
+            "values": values,
+            "nodes": nodes,
+            **self._in_full(),
+        }
         if is_new:
             parts["budget"] = self._budget(engine, stats)
         news = {part: self._new(part, entries) for part, entries in parts.items()}
@@ -181,21 +187,20 @@ class RunReporter:
         reported.update(news)
         return news
 
-    def _run(self, stats: StatsSample) -> dict[str, Any]:
+    def _run(self, stats: StatsSample, is_paused: bool) -> dict[str, Any]:
         self._history.append((stats.when, stats.ticks))
         while len(self._history) > 2 and stats.when - self._history[0][0] > _RATE_OVER:
             self._history.popleft()
         first_when, first_ticks = self._history[0]
         seconds, ticks = stats.when - first_when, stats.ticks - first_ticks
-        paused = self._controller.waiting
         ticks_per_s = None
-        if paused:
+        if is_paused:
             ticks_per_s = 0.0
         elif seconds:
             ticks_per_s = round(ticks / seconds, 1)
         episode, score = self.progress
         return {
-            "state": "paused" if paused else "running",
+            "state": "paused" if is_paused else "running",
             "breakpoints": list(self._controller.hit_breakpoints),
             "at": self._at(),
             "speed": self._controller.speed,

@@ -72,7 +72,7 @@ def test_a_run_is_paused_after_the_tick_on_which_a_breakpoint_begins_to_hold(
             await client.post(f"/runs/{prompt_id}/stop")
             await client.outcome(page, prompt_id)
 
-    server.talk(talk, 60)
+    server.talk(talk)
 
 
 def test_a_live_edit_brings_its_breakpoints(server: Server) -> None:
@@ -86,7 +86,7 @@ def test_a_live_edit_brings_its_breakpoints(server: Server) -> None:
             await client.post(f"/runs/{prompt_id}/stop")
             await client.outcome(page, prompt_id)
 
-    server.talk(talk, 60)
+    server.talk(talk)
 
 
 def test_a_recorded_run_is_paused_as_well(server: Server) -> None:
@@ -111,7 +111,7 @@ def test_a_recorded_run_is_paused_as_well(server: Server) -> None:
             await client.post(f"/runs/{opened}/stop")
             await client.outcome(page, opened)
 
-    server.talk(talk, 60)
+    server.talk(talk)
 
 
 def test_what_is_no_breakpoint_is_refused_in_a_sentence(server: Server) -> None:
@@ -139,7 +139,7 @@ def test_what_is_no_breakpoint_is_refused_in_a_sentence(server: Server) -> None:
             await client.post(f"/runs/{prompt_id}/stop")
             await client.outcome(page, prompt_id)
 
-    server.talk(talk, 60)
+    server.talk(talk)
 
 
 def test_the_realtime_clock_is_slowed_down(server: Server) -> None:
@@ -161,7 +161,7 @@ def test_the_realtime_clock_is_slowed_down(server: Server) -> None:
             await client.post(f"/runs/{fast}/stop")
             await client.outcome(page, fast)
 
-    server.talk(talk, 60)
+    server.talk(talk)
 
 
 def test_one_node_after_the_other_is_run_within_a_tick(server: Server) -> None:
@@ -206,4 +206,4 @@ def test_one_node_after_the_other_is_run_within_a_tick(server: Server) -> None:
             await client.post(f"/runs/{prompt_id}/stop")
             await client.outcome(page, prompt_id)
 
-    server.talk(talk, 60)
+    server.talk(talk)

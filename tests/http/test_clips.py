@@ -78,7 +78,7 @@ def noise(seed: int) -> np.ndarray:
 def airstriker(clock: str = "realtime") -> Json:
     path = bundled_dir("workflows") / "airstriker.json"
     workflow: Json = json.loads(path.read_text())
-    workflow["run"] = {"clock": clock}
+    workflow["run"] = {"clock": clock, "episodes": 1000}
     return workflow
 
 

@@ -199,7 +199,7 @@ def test_a_script_gets_the_pictures_of_a_node_live_and_afterwards(server: Server
     """As ComfyUI's script examples do it."""
 
     async def talk(client: Talk) -> None:
-        request = {"prompt": prompt(), "client_id": "script", "extra_data": played(600)}
+        request = {"prompt": prompt(), "client_id": "script", "extra_data": played(10_000_000)}
         node: str | None = ""
         pictures: list[bytes] = []
         async with client.page("script") as page:
@@ -209,6 +209,7 @@ def test_a_script_gets_the_pictures_of_a_node_live_and_afterwards(server: Server
                 if isinstance(found, Picture):
                     if node == "3":
                         pictures.append(found.body)
+                        await client.post("/interrupt", {"prompt_id": prompt_id})
                 elif found[0] == "executing":
                     node = found[1]["node"]
         assert pictures

@@ -80,7 +80,7 @@ def test_two_forks_of_one_run(server: Server) -> None:
             assert (await client.get(f"/runs/{rewound}"))["ticks"] == FORKED_AT
             await client.post(f"/runs/{rewound}/stop")
 
-    server.talk(talk, 120)
+    server.talk(talk)
 
 
 def test_ticks_are_found_by_value(server: Server) -> None:
@@ -124,7 +124,7 @@ def test_ticks_are_found_by_value(server: Server) -> None:
             await client.post(f"/runs/{rewound}/find", {**asked, "condition": "soon"}, 400)
             await client.post(f"/runs/{rewound}/stop")
 
-    server.talk(talk, 120)
+    server.talk(talk)
 
 
 def test_what_cannot_be_forked_is_refused_in_a_sentence(server: Server) -> None:
@@ -148,4 +148,4 @@ def test_what_cannot_be_forked_is_refused_in_a_sentence(server: Server) -> None:
             await client.get(f"/runs/{rewound}/difference?from=nobody", 404)
             await client.end(page, going)
 
-    server.talk(talk, 120)
+    server.talk(talk)

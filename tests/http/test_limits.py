@@ -32,6 +32,7 @@ from tests.support.service_fixtures import (
     upload_form,
     workers_of,
 )
+from tests.support.timeouts import TIMEOUT
 
 BRAIN = bundled_dir("models") / "reflex" / "airstriker.safetensors"
 
@@ -427,7 +428,7 @@ def test_a_request_that_is_half_sent_is_ended(tmp_path: Path, what: str) -> None
             await site.start()
             reader, writer = await asyncio.open_connection(*runner.addresses[0])
             writer.write(HALF[what])
-            answer = await asyncio.wait_for(reader.readline(), 20)
+            answer = await asyncio.wait_for(reader.readline(), TIMEOUT)
             writer.close()
             return answer
         finally:

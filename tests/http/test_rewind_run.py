@@ -70,7 +70,7 @@ def test_any_tick_is_shown_as_it_was(server: Server) -> None:
             assert list(await client.get("/history")) == [played], "it leaves no run of its own"
             await client.end(page, opened)
 
-    server.talk(talk, 60)
+    server.talk(talk)
 
 
 def test_a_run_is_recorded_from_its_middle(server: Server) -> None:
@@ -108,14 +108,14 @@ def test_a_run_is_recorded_from_its_middle(server: Server) -> None:
             assert timeline["first"] < now["ticks"] < timeline["last"] < played
             await client.end(page, opened)
 
-    server.talk(talk, 60)
+    server.talk(talk)
 
 
 def test_the_last_ticks_of_a_run_are_shown_while_it_waits(server: Server) -> None:
     async def talk(client: Talk) -> None:
         async with client.page() as page:
-            going = await client.run(film())
-            await page.until("run", beyond(40))
+            going = await client.run({**film(), "breakpoints": {"film.count": "== 60"}})
+            await page.until("run", lambda data: data.get("state") == "paused")
             opened = await client.rewind(page, going)
             timeline = await client.get(f"/runs/{opened}/timeline")
             assert (timeline["first"], timeline["difference"]) == (0, None)
@@ -144,7 +144,7 @@ def test_the_last_ticks_of_a_run_are_shown_while_it_waits(server: Server) -> Non
             await page.until("run", beyond(last))
             await client.end(page, going)
 
-    server.talk(talk, 60)
+    server.talk(talk)
 
 
 def test_what_has_no_tape_is_refused_in_a_sentence(server: Server) -> None:
@@ -161,4 +161,4 @@ def test_what_has_no_tape_is_refused_in_a_sentence(server: Server) -> None:
             await client.post(f"/runs/{going}/seek", {"tick": 1}, 409)
             await client.end(page, going)
 
-    server.talk(talk, 60)
+    server.talk(talk)

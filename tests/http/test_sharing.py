@@ -74,7 +74,7 @@ def test_a_recorded_run_goes_with_its_tape(server: Server, elsewhere: Server) ->
         data: bytes = await client.post("/export", {"workflow": workflow, "run": run})
         return data
 
-    archive = server.talk(record, 60)
+    archive = server.talk(record)
 
     async def upload(client: Talk) -> str:
         form = upload_form("file", archive, "recorded.zip")

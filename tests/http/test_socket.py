@@ -18,6 +18,7 @@ from PIL import Image
 
 from tests.support.service_fixtures import Json, Server, Talk, film, serving
 from tests.support.service_nodes import picture
+from tests.support.timeouts import TIMEOUT
 
 
 @pytest.fixture(scope="module")
@@ -280,7 +281,7 @@ def test_a_second_page_of_the_same_name_takes_over(server: Server) -> None:
     async def talk(client: Talk) -> None:
         async with client.page("same") as first, client.page("same") as second:
             await second.until("status", lambda data: data.get("sid") == "same")
-            while (message := await first.socket.receive(30)).type is aiohttp.WSMsgType.TEXT:
+            while (message := await first.socket.receive(TIMEOUT)).type is aiohttp.WSMsgType.TEXT:
                 pass
             assert message.type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED)
 

@@ -58,7 +58,7 @@ def test_the_table_of_a_sweep_fills(server: Server) -> None:
             over = await page.until("sweep", lambda data: data["state"] != "running")
             assert over["state"] in ("stopped", "done")
 
-    server.talk(talk, 120)
+    server.talk(talk)
 
 
 def test_what_cannot_be_swept_is_refused_in_a_sentence(server: Server) -> None:
@@ -78,4 +78,4 @@ def test_what_cannot_be_swept_is_refused_in_a_sentence(server: Server) -> None:
             refused = await client.post("/sweep", asked(**changes), 400)
             assert words in json.dumps(refused), (changes, refused)
 
-    server.talk(talk, 60)
+    server.talk(talk)

@@ -23,7 +23,6 @@ from minibrains.process.parent import ParentProcess
 from tests.support.paths import ROOT
 from tests.support.timeouts import TIMEOUT
 
-SHUTDOWN_TIMEOUT = 20.0
 LARGE = bytes(1 << 22)
 """More than a pipe takes while nobody reads."""
 
@@ -68,7 +67,7 @@ def leave_a_fork(parent: ParentProcess) -> None:
 def started(
     function: Callable[..., None], *arguments: Any, **options: Any
 ) -> Iterator[ChildProcess]:
-    options = {"name": "child", "shutdown_timeout": SHUTDOWN_TIMEOUT, **options}
+    options = {"name": "child", "shutdown_timeout": TIMEOUT, **options}
     child = ChildProcess(function, *arguments, **options)
     try:
         yield child
@@ -190,7 +189,7 @@ def test_signals_of_a_terminal_are_not_for_a_child() -> None:
 
 def test_what_cannot_be_sent_is_a_sentence_that_names_it() -> None:
     with pytest.raises(RunError, match="what child needs cannot be sent to another process: "):
-        ChildProcess(end, threading.Lock(), name="child", shutdown_timeout=SHUTDOWN_TIMEOUT)
+        ChildProcess(end, threading.Lock(), name="child", shutdown_timeout=TIMEOUT)
 
 
 def test_an_exception_that_cannot_be_made_again_is_its_words() -> None:

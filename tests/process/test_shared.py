@@ -17,6 +17,7 @@ import pytest
 from minibrains.errors import BrainError, RunError
 from minibrains.process import shared
 from minibrains.process.shared import SharedProcess
+from tests.support.timeouts import TIMEOUT
 
 
 @pytest.fixture(autouse=True)
@@ -143,7 +144,7 @@ def test_what_cannot_be_made_is_told_to_everyone_that_asks(connect: Any) -> None
         with pytest.raises(BrainError, match="there is no room for it"):
             process.ask(1)
         process.close()
-    assert shared._started[-1].wait(timeout=60) == 0, "the next one may succeed"
+    assert shared._started[-1].wait(TIMEOUT) == 0, "the next one may succeed"
 
 
 @pytest.mark.slow
@@ -153,7 +154,7 @@ def test_a_process_that_nobody_uses_ends(connect: Any) -> None:
     process.close()
     assert process.ask(2)[3] == before, "not at once"
     process.close()
-    assert shared._started[-1].wait(timeout=60) == 0
+    assert shared._started[-1].wait(TIMEOUT) == 0
     assert process.ask(3)[3] != before
 
 

@@ -94,6 +94,16 @@ class EditorPage:
             )
             self.page.wait_for_timeout(30)
 
+    def at_rest(self, expression: str) -> Any:
+        """Return the value of an expression once it has not changed for a second."""
+        end = time.monotonic() + TIMEOUT
+        before = None
+        while (now := self.ask(expression)) != before:
+            assert time.monotonic() < end, f"it goes on changing: {expression}"
+            before = now
+            self.page.wait_for_timeout(1000)
+        return now
+
     def start_with(self, template: str) -> EditorPage:
         """Choose from the gallery of the first start; "" is the empty canvas."""
         self.page.locator(f'.card[data-template="{template}"]').click()

@@ -52,7 +52,8 @@ def test_a_run_is_paused_at_a_value_and_slowed_down(
     # taken out while it is paused, it pauses no more
     page.select("console")
     condition.fill("")
-    condition.press("Tab")
+    with page.page.expect_response("**/runs/*/breakpoints"):
+        condition.press("Tab")
     assert "breakpoints" not in page.workflow
     page.deselect()
     at = page.ask("session.run.ticks")

@@ -51,13 +51,13 @@ def test_a_clip_opens_its_workflow_as_it_was_played(page: EditorPage, data: Path
     page.start_with("duel_expert")
     page.run()
     page.frames("console", at_least=10)
-    page.set_widget("fighter", "style", "aggressive")
-    page.until("session.run.ticks > 0 && editor.isChecked && editor.faults.length === 0")
+    with page.page.expect_response("**/runs/*/edit"):
+        page.set_widget("fighter", "style", "aggressive")
     played = page.workflow
-    page.page.wait_for_timeout(300)
     page.press("k")
     expect(page.message).to_contain_text("seconds are kept as")
     page.page.get_by_role("button", name="Stop").click()
+    page.until("session.run.state === 'stopped'")
     clip = max((data / "runs").glob("*/clip-*.mp4"), key=lambda path: path.stat().st_mtime)
     assert opened_from(page, "Clip.MP4", clip.read_bytes())["nodes"] == played["nodes"]
 
@@ -93,6 +93,7 @@ def test_a_picture_of_the_graph_and_one_of_the_game_open_the_workflow(
         assert download.value.suggested_filename.endswith(".png")
         pictures[keys] = download.value.path().read_bytes()
     page.page.get_by_role("button", name="Stop").click()
+    page.until("session.run.state === 'stopped'")
 
     boxes = page.ask("[...editor.board.boxes.values()]")
     width = max(x + w for x, _, w, _ in boxes) - min(x for x, *_ in boxes)

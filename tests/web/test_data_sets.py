@@ -112,6 +112,7 @@ def test_labels_are_corrected_samples_deleted_and_everything_undone(
         expect(status).to_have_text("1 sample corrected.")
         expect(_label(dialog)).to_have_text(other)
         expect(dialog).to_contain_text("1 corrected, 0 deleted")
+        expect(dialog.get_by_label("Samples")).to_have_attribute("aria-busy", "false")
         assert data.label_by_tick(key)[0] == ACTIONS.index(other)
         # several samples, with the keyboard
         _samples(dialog).first.focus()
@@ -134,6 +135,24 @@ def test_labels_are_corrected_samples_deleted_and_everything_undone(
         expect(status).to_have_text("Undone: 1 sample corrected.")
         expect(dialog.get_by_role("button", name="Undo")).to_be_disabled()
         assert hash_file(data.path_of(key)) == before
+        assert page.errors == []
+
+
+def test_steps_are_undone_one_by_one_however_fast_somebody_is(
+    browser: Browser, server: Server, data: DataSet
+) -> None:
+    before = [hash_file(data.path_of(key)) for key in data.names()]
+    with editor(browser, server.address) as page:
+        dialog = _open(page)
+        for number in range(3):
+            _samples(dialog).nth(number).click()
+            page.page.keyboard.press("Delete")
+        for _ in range(3):
+            page.page.keyboard.press("Control+z")
+        status = dialog.locator("footer [role=status]")
+        expect(status).to_have_text("Undone: 1 sample deleted.")
+        expect(dialog.get_by_role("button", name="Undo")).to_be_disabled()
+        assert [hash_file(data.path_of(key)) for key in data.names()] == before
         assert page.errors == []
 
 

@@ -50,6 +50,7 @@ def test_wire_an_agent_with_the_mouse_run_it_save_it_and_run_it_headless(
     page.set_widget(fighter, "style", "aggressive")
     page.page.get_by_label("seed").fill("7")
     page.page.get_by_label("seed").press("Tab")
+    page.set_many_episodes()
 
     page.page.get_by_role("button", name="Run", exact=True).click()
     expect(page.status).to_contain_text("Running")
@@ -62,6 +63,7 @@ def test_wire_an_agent_with_the_mouse_run_it_save_it_and_run_it_headless(
     expect(page.status).to_contain_text("Stopped")
 
     page.deselect()
+    page.page.get_by_label("episodes").fill("1")
     page.page.get_by_label("ticks").fill("600")
     page.page.get_by_label("ticks").press("Tab")
     page.save_as("my duel")
@@ -82,6 +84,7 @@ def test_wire_an_agent_with_the_mouse_run_it_save_it_and_run_it_headless(
 
 def test_a_wrong_wire_is_refused_and_says_why(page: EditorPage) -> None:
     page.start_with("duel_expert")
+    page.until("editor.isChecked")  # which also says what fits where
     before = page.workflow
     page.wire("console.frame", "fighter.variables")
     expect(page.message).to_contain_text(
@@ -151,6 +154,7 @@ def test_a_socket_says_what_it_is(page: EditorPage) -> None:
 
 def test_a_wire_released_on_empty_canvas_offers_what_fits(page: EditorPage) -> None:
     page.start_with("duel_expert")
+    page.until("editor.isChecked")
     page.drag(page.socket("console.frame", "out"), page.at(620, 640))
     options = page.page.locator(".palette-option b")
     expect(options.filter(has_text="Grayscale")).to_be_visible()
@@ -756,7 +760,7 @@ def test_nothing_is_sent_of_a_run_that_is_no_longer_shown(page: EditorPage, addr
             page.page.wait_for_timeout(30)
         return int(worker.evaluate("() => said.filter(({ type }) => type === 'ack').length"))
 
-    taken = play_on(30)
+    taken = play_on(120)
     assert play_on(60) == taken
     page.page.request.post(f"{run}/stop")
 
@@ -1279,6 +1283,7 @@ def test_an_answer_that_comes_late_changes_nothing_that_was_told_meanwhile(
     page: EditorPage,
 ) -> None:
     page.start_with("sf2_human")
+    page.set_many_episodes()
     page.select("pad")
     page.page.get_by_role("button", name="Run", exact=True).click()
     page.frames("console", at_least=2)  # a key that is pressed before the run begins is lost
@@ -1305,6 +1310,7 @@ def test_an_answer_that_comes_late_changes_nothing_that_was_told_meanwhile(
 
 def test_a_person_plays_with_the_keyboard(page: EditorPage) -> None:
     page.start_with("sf2_human")
+    page.set_many_episodes()
     play = page.page.get_by_role("button", name="Play", exact=True)
     expect(play).to_be_hidden()
     page.select("pad")

@@ -45,6 +45,15 @@ def _addresses(line: str) -> Iterator[str]:
     yield from re.findall(r"http://127\.0\.0\.1:\d+/play\.html", line)
 
 
+def _open(browser: Browser, address: str) -> Page:
+    """Open the page in a tab of its own, once it plays."""
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.set_default_timeout(1000 * TIMEOUT)
+    page.goto(address)
+    expect(page.get_by_role("button", name="Pause (Escape)")).to_be_visible()
+    return page
+
+
 def _picture(page: Page) -> str:
     """Return what the page shows of the game, as a PNG in text."""
     found: str = page.evaluate("document.querySelector('#screen').toDataURL()")
@@ -63,10 +72,7 @@ def test_a_person_plays_and_records_a_run_of_the_command_line(
     browser: Browser, tmp_path: Path, minibrains: Command, screenshots: Path | None
 ) -> None:
     with played(tmp_path) as (process, address):
-        page = browser.new_page(viewport={"width": 1280, "height": 800})
-        page.goto(address)
-        button = page.get_by_role("button", name="Pause (Escape)")
-        expect(button).to_be_visible()
+        page = _open(browser, address)
         expect(page.locator("#keys")).to_contain_text("START")
         page.keyboard.down("ArrowRight")
         _await_picture(page, lambda picture: len(picture) > 5000)
@@ -96,9 +102,7 @@ def test_a_person_plays_and_records_a_run_of_the_command_line(
         expect(page.locator("#messages")).to_contain_text("The tape is in")
 
         # another page takes over, and a closed one pauses
-        second = browser.new_page()
-        second.goto(address)
-        expect(second.get_by_role("button", name="Pause (Escape)")).to_be_visible()
+        second = _open(browser, address)
         expect(page.locator("#messages")).to_contain_text("another page took over")
         second.get_by_role("button", name="End the run").click()
         expect(second.locator(".over")).to_contain_text("stopped")
@@ -125,9 +129,10 @@ def test_the_game_waits_for_the_page_and_ctrl_c_ends_it(
         while "plays Duel-Genesis" not in process.stderr.readline():
             assert process.poll() is None
         if opened:
-            page = browser.new_page()
-            page.goto(address)
-            expect(page.get_by_role("button", name="Pause (Escape)")).to_be_visible()
+            page = _open(browser, address)
+            _await_picture(page, lambda picture: len(picture) > 5000)
+            first = _picture(page)
+            _await_picture(page, lambda picture: picture != first)
             page.keyboard.press("Escape")
             expect(page.get_by_role("button", name="Play (G)")).to_be_visible()
         process.send_signal(signal.SIGINT)

@@ -125,6 +125,7 @@ def test_a_failed_run_says_why_in_the_list(browser: Browser, tmp_path: Path) -> 
 @pytest.mark.slow
 def test_more_runs_are_queued_with_the_next_seeds(page: EditorPage) -> None:
     page.start_with("airstriker_pixels")
+    page.set_many_episodes()
     page.page.locator('[data-tab="runs"]').click()
     page.page.locator('[data-clock="realtime"]').click()
     page.run()

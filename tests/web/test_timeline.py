@@ -119,6 +119,7 @@ def test_the_last_ticks_of_a_run_are_shown_and_it_goes_on(
 
     # what is changed meanwhile holds when the run goes on
     page.set_widget("console", "noop_max", "3")
+    page.until("editor.isChecked && editor.faults.length === 0")
     timeline.get_by_role("button", name="Go on live").click()
     page.until(f"session.run.id === '{going}' && session.run.ticks > {now + 5}")
     expect(timeline).to_be_hidden()

@@ -57,10 +57,7 @@ def test_what_the_strategist_is_asked_and_answers_is_read_in_full(
     assert box is not None
     assert (box["width"], box["height"]) == (128, 96)
     # frozen, once the last picture has come
-    page.page.wait_for_timeout(1000)
-    shown = page.page.locator("#values").inner_text()
-    page.page.wait_for_timeout(500)
-    assert page.page.locator("#values").inner_text() == shown
+    page.at_rest("document.querySelector('#values').innerText")
     for theme in page.in_each_theme():
         page.screenshot(screenshots, f"editor-values-{theme}-1280x800")
         assert least_contrast(page.page, "#values") >= 4.5

@@ -51,7 +51,7 @@ class DataSetView {
   readonly #pages = h("div", { class: "data-pages" });
   readonly #filters = h("div", { class: "data-filters", role: "group", "aria-label": "Filters" });
   readonly #status = h("p", { role: "status", class: "grow" });
-  readonly #undo = button("Undo", () => void this.#takeBack(), "quiet", "undo");
+  readonly #undo = button("Undo", () => this.#takeBack(), "quiet", "undo");
   readonly #brain = h("select", { class: "field", "aria-label": "Brain" });
   readonly #question = h("input", {
     class: "field",
@@ -68,6 +68,7 @@ class DataSetView {
   #total = 0;
   /** The corrections that take back what was done here, the last one at the end. */
   readonly #done: { text: string; back: Corrections }[] = [];
+  #lastStep: Promise<void> = Promise.resolve();
   #requests = 0;
   #nextLook: ReturnType<typeof setTimeout> | null = null;
 
@@ -81,9 +82,9 @@ class DataSetView {
     this.#details = new SampleDetails({
       picture,
       moment: (sample) => api.moment(this.#name, sample),
-      label: (action) => void this.#correct("corrected", () => action),
-      remove: () => void this.#correct("deleted", () => null),
-      restore: () => void this.#correct("restored", ({ original }) => original),
+      label: (action) => this.#correct("corrected", () => action),
+      remove: () => this.#correct("deleted", () => null),
+      restore: () => this.#correct("restored", ({ original }) => original),
     });
     this.#grid = new SampleGrid({
       picture,
@@ -183,22 +184,32 @@ class DataSetView {
 
   // corrections
 
-  async #correct(word: string, label: (sample: Sample) => number | null): Promise<void> {
+  #correct(word: string, label: (sample: Sample) => number | null): void {
     const changed = this.#grid.selection.filter((sample) => label(sample) !== sample.label);
     if (changed.length === 0) return;
     const samples = changed.length === 1 ? "1 sample" : `${changed.length} samples`;
     const back = corrections(changed, (sample) => sample.label);
-    if (!(await this.#send(corrections(changed, label), `${samples} ${word}.`))) return;
-    this.#done.push({ text: `${samples} ${word}`, back });
-    this.#done.splice(0, this.#done.length - MOST_UNDO);
-    this.#renderUndo();
+    const changes = corrections(changed, label);
+    this.#inTurn(async () => {
+      if (!(await this.#send(changes, `${samples} ${word}.`))) return;
+      this.#done.push({ text: `${samples} ${word}`, back });
+      this.#done.splice(0, this.#done.length - MOST_UNDO);
+      this.#renderUndo();
+    });
   }
 
-  async #takeBack(): Promise<void> {
-    const last = this.#done.at(-1);
-    if (!last || !(await this.#send(last.back, `Undone: ${last.text}.`))) return;
-    this.#done.pop();
-    this.#renderUndo();
+  #takeBack(): void {
+    this.#inTurn(async () => {
+      const last = this.#done.at(-1);
+      if (!last || !(await this.#send(last.back, `Undone: ${last.text}.`))) return;
+      this.#done.pop();
+      this.#renderUndo();
+    });
+  }
+
+  /** Take a step once those before it are done, however fast somebody is. */
+  #inTurn(step: () => Promise<void>): void {
+    this.#lastStep = this.#lastStep.then(step);
   }
 
   async #send(changes: Corrections, text: string): Promise<boolean> {
@@ -215,9 +226,9 @@ class DataSetView {
 
   #onKey(event: KeyboardEvent): void {
     const isTyping = event.target instanceof HTMLInputElement;
-    if ((event.ctrlKey || event.metaKey) && event.key === "z" && !isTyping) void this.#takeBack();
+    if ((event.ctrlKey || event.metaKey) && event.key === "z" && !isTyping) this.#takeBack();
     else if (/^(Delete|Backspace)$/.test(event.key) && this.#isInGrid(event.target))
-      void this.#correct("deleted", () => null);
+      this.#correct("deleted", () => null);
     else return;
     event.preventDefault();
   }
