@@ -38,7 +38,7 @@ Handler = Callable[[Sequence[Any]], Sequence[Any]]
 _PROGRAM: Final = "from minibrains.process.shared import main; main()"
 _READY: Final = b"ready\n"
 _GATHER: Final = 0.001
-"""Seconds to wait for one more request, while somebody who is connected has none in the batch:
+"""Seconds to wait for one more request, while somebody who was answered last has none in the batch:
 replies to a batch go out at once, so the next requests of all come one shortly after the other."""
 _CHECK: Final = 1.0
 """Seconds after which an idle process looks whether anybody is connected."""
@@ -214,6 +214,8 @@ class _Server:
         self._listener = listener
         self._waiting: SimpleQueue[tuple[Connection, bytes]] = SimpleQueue()
         self._lock = threading.Lock()
+        self._answered: set[Connection] = set()
+        """Whose requests were in the last batch."""
         self._users = 0
         """Number of connections."""
         self._left = monotonic()
@@ -235,9 +237,12 @@ class _Server:
                 if self._is_unused(linger):
                     return
                 continue
+            missing = self._answered - {batch[0][0]}
             with suppress(Empty):
-                while len(batch) < min(self._users, MOST):
-                    batch.append(self._waiting.get(timeout=_GATHER))
+                while len(batch) < MOST:
+                    batch.append(self._waiting.get(timeout=_GATHER if missing else 0))
+                    missing.discard(batch[-1][0])
+            self._answered = {connection for connection, _ in batch}
             self._handle(handler, batch)
 
     def _is_unused(self, linger: float) -> bool:
