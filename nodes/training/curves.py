@@ -168,7 +168,7 @@ def load_pyplot() -> Any:
         import matplotlib as mpl
     except ModuleNotFoundError:
         raise MinibrainsError(
-            "the curves of a training need the Python package matplotlib, which is missing; "
+            "the pictures need the Python package matplotlib, which is missing; "
             f"install it with: {install_extra_command('learn')}"
         ) from None
     mpl.use("Agg")
