@@ -226,18 +226,25 @@ def _age(file: Path) -> None:
         time.sleep(0.05)
 
 
-def _hash_anew(file: Path) -> tuple[str, Savings]:
-    """Return what another process makes of a file, and what a cache saved it."""
+def _hash_anew(file: Path, still_new: bool = False) -> tuple[str, Savings]:
+    """Return what another process makes of a file, and what a cache saved it.
+
+    `still_new`: however long it takes to begin, to it the file was written just now.
+    """
     program = """
         import json, sys
         from pathlib import Path
+        from minibrains import known_digests
         from minibrains.brain_file import hash_file
         from minibrains.savings import collect_savings
+        if sys.argv[2] == "still new":
+            known_digests._STABLE_AGE_NS = 10**18
         with collect_savings(savings := {}):
             digest = hash_file(Path(sys.argv[1]))
         print(json.dumps([digest, savings]))
     """
-    command = [sys.executable, "-c", textwrap.dedent(program), str(file)]
+    age = "still new" if still_new else "as it is"
+    command = [sys.executable, "-c", textwrap.dedent(program), str(file), age]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
         command, env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=True
@@ -263,7 +270,7 @@ def test_a_large_file_is_hashed_once_by_all_processes_and_again_when_it_changes(
     with large.open("r+b") as opened:
         opened.write(b"changed")
     os.utime(large, ns=(before.st_atime_ns, before.st_mtime_ns))
-    changed, savings = _hash_anew(large)
+    changed, savings = _hash_anew(large, still_new=True)
     assert changed != digests[0][0]
     assert savings == {}
     _hash_anew(small)

@@ -322,9 +322,10 @@ def test_what_cannot_be_fetched_is_a_sentence(
 
 
 def test_a_server_that_is_not_there_is_a_sentence(minibrains: Command) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        address = f"http://127.0.0.1:{closed.getsockname()[1]}"
-    done = minibrains("fetch-model", "people/tiny", "--endpoint", address)
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # it does not listen
+        address = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+        done = minibrains("fetch-model", "people/tiny", "--endpoint", address)
     assert done.returncode == 1
     assert f"the connection to {address} failed" in done.stderr
     assert "Traceback" not in done.stderr

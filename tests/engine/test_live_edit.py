@@ -627,7 +627,7 @@ def untouched(run: Running, entries: Entries, error: type[Exception], match: str
     assert run.engine.plan is plan
     assert run.engine.nodes == nodes
     assert sizes_of(run.engine) == sizes
-    assert threading.active_count() == threads
+    assert threading.active_count() <= threads
     run.engine.advance(2)
     assert run.seen() == [*before, before[-1] + 1, before[-1] + 2]
 

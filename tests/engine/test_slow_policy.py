@@ -170,7 +170,7 @@ def test_airstriker_by_a_policy_on_a_thread_is_the_same_every_time(
     workflow["nodes"]["head"] |= {
         "busy": "continue",
         "latency": 4,
-        "timeout": 10,
+        "timeout": 300,
         "on_error": "fallback",
     }
     (tmp_path / "thread.json").write_text(json.dumps(workflow))

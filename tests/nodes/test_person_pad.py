@@ -250,9 +250,12 @@ def test_what_a_person_plays_becomes_a_data_set(
             prompt_id = await client.run(workflow)
             await page.watch(prompt_id, values=("state", "action"))
             await page.until("values", lambda data: data["values"].get("state.number") == 1)
+            # so slow that everything is pressed before the run is over
+            await client.post(f"/runs/{prompt_id}/speed", {"speed": 0.2})
             await send(page, "take", prompt_id)
             await act(page, prompt_id, DOWN, "ArrowDown")
             await act(page, prompt_id, LOW_PUNCH, "ArrowDown", "KeyZ")
+            await client.post(f"/runs/{prompt_id}/speed", {"speed": 1})
             assert (await client.outcome(page, prompt_id))["state"] == "done"
 
     server.talk(talk)

@@ -23,6 +23,7 @@ from minibrains.errors import is_refusal
 from minibrains.testing import ScratchHost, opened
 from nodes.policies.vector import VectorPolicy, VectorPolicyBrain
 from nodes.training.ppo import TrainPPO
+from nodes.training.ppo_memory import free_memory
 from tests.support.walking import write_walk
 
 
@@ -404,9 +405,14 @@ DECISION = 2 * 21 * 4 + 32
 """Bytes of a decision of `walk` in the rollouts: the observation twice, and eight numbers."""
 
 
-def test_games_that_do_not_fit_are_fewer(walk: str, tmp_path: Path) -> None:
+def test_games_that_do_not_fit_are_fewer(
+    walk: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # as much as now, whatever other programs take meanwhile
+    free = free_memory()
+    monkeypatch.setattr("nodes.training.ppo_memory.free_memory", lambda: free)
     # rollouts of two games would take more memory than is free, and those of one most of it
-    steps = psutil.virtual_memory().available * 6 // 10 // DECISION // 64 * 64
+    steps = free * 2 // 3 // DECISION // 64 * 64
     node = make(walk, n_envs=2, n_steps=steps, batch_size=64, total_timesteps=2 * steps)
     with opened(node, ScratchHost(tmp_path, stopping=True)) as host:
         node.reset(Episode(0, 0, "node"))

@@ -156,10 +156,10 @@ class Stateless(Node, background="thread", fallback=-1):
 
 
 class SlowToOpen(InProcess):
-    """Its process takes a second to be there."""
+    """Its process takes some seconds to be there."""
 
     def open(self, host: Any) -> None:
-        time.sleep(1.0)
+        time.sleep(2.5)
 
 
 class Talks(Node, background="process"):
