@@ -68,7 +68,11 @@ class DataSetView {
   #total = 0;
   /** The corrections that take back what was done here, the last one at the end. */
   readonly #done: { text: string; back: Corrections }[] = [];
-  #lastStep: Promise<void> = Promise.resolve();
+  #lastSent: Promise<void> = Promise.resolve();
+  /** Number of corrections that were not answered yet. */
+  #unsent = 0;
+  /** The labels of samples that were corrected since they were loaded. */
+  #newest: Corrections = {};
   #requests = 0;
   #nextLook: ReturnType<typeof setTimeout> | null = null;
 
@@ -155,6 +159,7 @@ class DataSetView {
       .samples(this.#name, this.#filter, this.#offset, PAGE)
       .catch((error: Error) => error);
     if (request !== this.#requests) return;
+    if (this.#unsent > 0) return; // they are loaded again after the last correction
     this.#grid.element.ariaBusy = "false";
     if (page instanceof Error) {
       this.#showStatus(page.message);
@@ -165,6 +170,7 @@ class DataSetView {
       await this.#load();
       return;
     }
+    this.#newest = {};
     this.#total = page.total;
     this.#renderPages();
     this.#grid.show(page.samples);
@@ -185,43 +191,53 @@ class DataSetView {
   // corrections
 
   #correct(word: string, label: (sample: Sample) => number | null): void {
-    const changed = this.#grid.selection.filter((sample) => label(sample) !== sample.label);
+    const changed = this.#grid.selection.filter(
+      (sample) => label(sample) !== this.#newestLabel(sample),
+    );
     if (changed.length === 0) return;
     const samples = changed.length === 1 ? "1 sample" : `${changed.length} samples`;
-    const back = corrections(changed, (sample) => sample.label);
-    const changes = corrections(changed, label);
-    this.#inTurn(async () => {
-      if (!(await this.#send(changes, `${samples} ${word}.`))) return;
-      this.#done.push({ text: `${samples} ${word}`, back });
-      this.#done.splice(0, this.#done.length - MOST_UNDO);
-      this.#renderUndo();
+    const step = {
+      text: `${samples} ${word}`,
+      back: corrections(changed, (sample) => this.#newestLabel(sample)),
+    };
+    this.#done.push(step);
+    this.#done.splice(0, this.#done.length - MOST_UNDO);
+    this.#renderUndo();
+    this.#send(corrections(changed, label), `${step.text}.`, () => {
+      const place = this.#done.indexOf(step);
+      if (place >= 0) this.#done.splice(place, 1);
     });
   }
 
   #takeBack(): void {
-    this.#inTurn(async () => {
-      const last = this.#done.at(-1);
-      if (!last || !(await this.#send(last.back, `Undone: ${last.text}.`))) return;
-      this.#done.pop();
-      this.#renderUndo();
+    const last = this.#done.pop();
+    if (!last) return;
+    this.#renderUndo();
+    this.#send(last.back, `Undone: ${last.text}.`, () => this.#done.push(last));
+  }
+
+  /** Send corrections after those before them, however fast somebody is. */
+  #send(changes: Corrections, text: string, onFault: () => void): void {
+    for (const [episode, labels] of Object.entries(changes))
+      this.#newest[episode] = { ...this.#newest[episode], ...labels };
+    this.#unsent += 1;
+    this.#lastSent = this.#lastSent.then(async () => {
+      try {
+        await api.correct(this.#name, changes);
+        this.#showStatus(text);
+      } catch (error) {
+        onFault();
+        this.#renderUndo();
+        this.#showFault((error as Error).message);
+      }
+      this.#unsent -= 1;
+      if (this.#unsent === 0) void this.refresh();
     });
   }
 
-  /** Take a step once those before it are done, however fast somebody is. */
-  #inTurn(step: () => Promise<void>): void {
-    this.#lastStep = this.#lastStep.then(step);
-  }
-
-  async #send(changes: Corrections, text: string): Promise<boolean> {
-    try {
-      await api.correct(this.#name, changes);
-    } catch (error) {
-      this.#showStatus((error as Error).message);
-      return false;
-    }
-    this.#showStatus(text);
-    await this.refresh();
-    return true;
+  #newestLabel(sample: Sample): number | null {
+    const label = this.#newest[sample.episode]?.[sample.tick];
+    return label === undefined ? sample.label : label;
   }
 
   #onKey(event: KeyboardEvent): void {
@@ -358,6 +374,11 @@ class DataSetView {
 
   #renderUndo(): void {
     this.#undo.disabled = this.#done.length === 0;
+  }
+
+  #showFault(text: string): void {
+    if (this.#element.isConnected) this.#showStatus(text);
+    else showMessage(text, "error");
   }
 
   #showStatus(text: string): void {
