@@ -1,8 +1,8 @@
 """A process that several processes of a user share: each finds it by its name, or starts it.
 
 Unlike a child process it has no parent, so it may outlive the process that started it. It ends when
-nobody has been connected for a while. Requests that wait at the same time are handled together,
-with those that follow within a millisecond.
+nobody has been connected for a while. Requests that wait at the same time are handled together;
+while it waits for others whom it answered last, with those that follow within a millisecond.
 """
 
 from __future__ import annotations
@@ -214,8 +214,6 @@ class _Server:
         self._listener = listener
         self._waiting: SimpleQueue[tuple[Connection, bytes]] = SimpleQueue()
         self._lock = threading.Lock()
-        self._answered: set[Connection] = set()
-        """Whose requests were in the last batch."""
         self._users = 0
         """Number of connections."""
         self._left = monotonic()
@@ -230,6 +228,7 @@ class _Server:
         except Exception as error:
             handler = _Refusal(error)
             linger = 0.0  # the next one may succeed
+        answered: set[Connection] = set()
         while True:
             try:
                 batch = [self._waiting.get(timeout=_CHECK)]
@@ -237,12 +236,12 @@ class _Server:
                 if self._is_unused(linger):
                     return
                 continue
-            missing = self._answered - {batch[0][0]}
+            missing = answered - {batch[0][0]}
             with suppress(Empty):
                 while len(batch) < MOST:
                     batch.append(self._waiting.get(timeout=_GATHER if missing else 0))
                     missing.discard(batch[-1][0])
-            self._answered = {connection for connection, _ in batch}
+            answered = {connection for connection, _ in batch}
             self._handle(handler, batch)
 
     def _is_unused(self, linger: float) -> bool:

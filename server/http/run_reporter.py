@@ -134,6 +134,7 @@ class RunReporter:
     def _send_changes(self) -> None:
         is_paused = self._controller.waiting  # first, because it is set after the sample
         engine, stats = self._controller.engine, self._controller.stats
+        is_paused = is_paused and self._controller.waiting  # it may have gone on meanwhile
         if engine is None or stats is None:
             return
         values = {key: describe_value(value) for key, value in self._controller.values.items()}

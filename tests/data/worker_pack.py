@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 from minibrains import Episode, Host, Node, Number, widget
 
+TIMEOUT = 300.0
+"""That of the tests, from which a pack cannot import."""
 _SIGNALS = {"kill": signal.SIGKILL, "crash": signal.SIGSEGV}
 
 
@@ -106,7 +108,7 @@ def square(number: int) -> int:
 def meet(folder: str) -> int:
     """Come back once a second process has come here as well."""
     (Path(folder) / f"pid{os.getpid()}").touch()
-    deadline = time.monotonic() + 300
+    deadline = time.monotonic() + TIMEOUT
     while len(list(Path(folder).glob("pid*"))) < 2:
         assert time.monotonic() < deadline, "nobody came"
         time.sleep(0.01)
@@ -130,7 +132,7 @@ def die_elsewhere(item: tuple[int, int, str]) -> int:
     if os.getpid() != node and not mark.exists():
         mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
-    deadline = time.monotonic() + 300
+    deadline = time.monotonic() + TIMEOUT
     while not mark.exists():
         assert time.monotonic() < deadline, "nobody died"
         time.sleep(0.01)

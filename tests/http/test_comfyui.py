@@ -196,7 +196,7 @@ def test_a_failed_job_says_why_and_has_the_graph_that_the_client_sent(server: Se
 
 
 def test_a_script_gets_the_pictures_of_a_node_live_and_afterwards(server: Server) -> None:
-    """As ComfyUI's script examples do it."""
+    """As ComfyUI's script examples do it, but for the end: once there is a picture."""
 
     async def talk(client: Talk) -> None:
         request = {"prompt": prompt(), "client_id": "script", "extra_data": played(10_000_000)}
@@ -207,9 +207,10 @@ def test_a_script_gets_the_pictures_of_a_node_live_and_afterwards(server: Server
             while node is not None:
                 found = await page.next()
                 if isinstance(found, Picture):
+                    if node == "3" and not pictures:
+                        await client.post("/interrupt", {"prompt_id": prompt_id})
                     if node == "3":
                         pictures.append(found.body)
-                        await client.post("/interrupt", {"prompt_id": prompt_id})
                 elif found[0] == "executing":
                     node = found[1]["node"]
         assert pictures

@@ -114,8 +114,11 @@ def test_a_run_is_recorded_from_its_middle(server: Server) -> None:
 def test_the_last_ticks_of_a_run_are_shown_while_it_waits(server: Server) -> None:
     async def talk(client: Talk) -> None:
         async with client.page() as page:
-            going = await client.run({**film(), "breakpoints": {"film.count": "== 60"}})
-            await page.until("run", lambda data: data.get("state") == "paused")
+            going = await client.run(film())
+            await page.until("run", beyond(0))
+            # so slow that its beginning is still among its last ticks
+            await client.post(f"/runs/{going}/speed", {"speed": 0.05})
+            await page.until("run", beyond(40))
             opened = await client.rewind(page, going)
             timeline = await client.get(f"/runs/{opened}/timeline")
             assert (timeline["first"], timeline["difference"]) == (0, None)

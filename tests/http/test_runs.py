@@ -258,7 +258,12 @@ def test_a_pause_is_no_missed_deadline(server: Server) -> None:
             prompt_id = await client.run(film(clock="realtime"))
             await ticking(page, prompt_id, 20)
             # so slow that a busy machine is in time
+            await client.post(f"/runs/{prompt_id}/pause")
+            await state(page, prompt_id, "paused")
             await client.post(f"/runs/{prompt_id}/speed", {"speed": 0.1})
+            await client.post(f"/runs/{prompt_id}/resume")
+            await state(page, prompt_id, "running")
+
             await client.post(f"/runs/{prompt_id}/pause")
             await state(page, prompt_id, "paused")
             await asyncio.sleep(PAUSE)  # what is tested is that this time does not count

@@ -97,12 +97,12 @@ class EditorPage:
     def at_rest(self, expression: str) -> Any:
         """Return the value of an expression once it has not changed for a second."""
         end = time.monotonic() + TIMEOUT
-        before = None
-        while (now := self.ask(expression)) != before:
-            assert time.monotonic() < end, f"it goes on changing: {expression}"
-            before = now
+        while True:
+            before = self.ask(expression)
             self.page.wait_for_timeout(1000)
-        return now
+            if self.ask(expression) == before:
+                return before
+            assert time.monotonic() < end, f"it goes on changing: {expression}"
 
     def start_with(self, template: str) -> EditorPage:
         """Choose from the gallery of the first start; "" is the empty canvas."""

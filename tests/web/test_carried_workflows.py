@@ -49,6 +49,7 @@ def opened_from(page: EditorPage, name: str, content: bytes) -> dict[str, Any]:
 
 def test_a_clip_opens_its_workflow_as_it_was_played(page: EditorPage, data: Path) -> None:
     page.start_with("duel_expert")
+    page.set_many_episodes()
     page.run()
     page.frames("console", at_least=10)
     with page.page.expect_response("**/runs/*/edit"):
