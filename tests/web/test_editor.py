@@ -738,7 +738,6 @@ def test_a_late_answer_does_not_bring_a_run_that_ended_back_to_the_list(page: Ed
 
 def test_nothing_is_sent_of_a_run_that_is_no_longer_shown(page: EditorPage, address: str) -> None:
     page.start_with("duel_expert")
-    page.set_many_episodes()
     page.page.get_by_role("button", name="Run", exact=True).click()
     page.frames("console", at_least=5)
     run = f"{address}runs/{page.ask('session.run.id')}"
