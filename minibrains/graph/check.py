@@ -31,7 +31,7 @@ from minibrains.sockets import (
     SocketTypes,
     Unifier,
 )
-from minibrains.values import is_value_type, parse_value
+from minibrains.values import is_value_type, parse_json, parse_value
 from minibrains.widgets import Widget
 
 WHEN = Input("when", SocketTypes.named("flag"))
@@ -394,6 +394,7 @@ class _Checker:
                         key,
                         expected=expected,
                         found=repr(value),
+                        hint=_json_error(value),
                     )
             elif widget.required:
                 self._fault(
@@ -727,6 +728,17 @@ def _present_name(name: str, renamed: Mapping[int, Mapping[str, str]]) -> str:
     if present == name:
         return ""
     return f"It is called {present!r} now"
+
+
+def _json_error(value: Any) -> str | None:
+    """Return what is wrong with a text that was meant as JSON, as --set takes it; or None."""
+    if not isinstance(value, str) or not value.startswith(("{", "[")):
+        return None
+    try:
+        parse_json(value)
+    except ValueError as error:
+        return f"It is not JSON: {error}"
+    return None
 
 
 def _value_code(widget: Widget, value: Any) -> FaultCode:

@@ -88,7 +88,7 @@ class Registry(Mapping[str, type[Node]]):
             spec.loader.exec_module(module)
         except MinibrainsError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise MinibrainsError(
                 f"{path}: the file cannot be imported: {type(error).__name__}: {error}"
             ) from error
@@ -104,7 +104,7 @@ class Registry(Mapping[str, type[Node]]):
             try:
                 self.add_module(importlib.import_module(point.value), point.name)
                 hash_pack(point.value)  # now, before anybody edits it
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 broken.append(
                     f"the node pack {point.name!r} ({point.value}) was left out: "
                     f"{type(error).__name__}: {error}"
@@ -190,7 +190,7 @@ class Registry(Mapping[str, type[Node]]):
         if cls is None:
             hint = (
                 suggest(entry.type, self._types)
-                or "Is a node pack missing, or was --no-packs given?"
+                or "Is a node pack missing (--pack FILE), or was --no-packs given?"
             )
             faults.append(
                 Fault(

@@ -106,6 +106,15 @@ class ArchiveWriter:
             shutil.copyfileobj(source, member, _CHUNK)
 
 
+def is_archive(path: Path) -> bool:
+    """Return whether a file is an archive, of any version. Raises OSError."""
+    try:
+        with zipfile.ZipFile(path) as found:
+            return LOCK in found.NameToInfo
+    except zipfile.BadZipFile:
+        return False
+
+
 class ArchiveReader:
     """Reads an archive that may come from anybody. Use it in a `with` statement."""
 

@@ -25,6 +25,7 @@ from minibrains.sharing.archive import (
     TAPE,
     WORKFLOW,
     ArchiveWriter,
+    is_archive,
     is_brain_name,
 )
 from minibrains.sharing.lock import FORMAT, Lock, hash_of, recorded_versions
@@ -72,7 +73,7 @@ def export_workflow(
     Args:
         graph: The workflow, checked.
         find_brain: Finds its brains, also those of muted nodes.
-        file: The archive to write; one of that name is replaced, but nothing that goes into it.
+        file: The archive to write; one of that name is replaced, but no other file.
         tape: A tape of a run of this workflow.
         picture: A PNG that shows it.
 
@@ -81,7 +82,7 @@ def export_workflow(
 
     Raises:
         MinibrainsError: The tape is of another workflow, one of its brains has changed, the picture
-            is not a PNG, or the file cannot be written there.
+            is not a PNG, or the file cannot be written there or is something else.
         OSError: The disk is full.
     """
     if file.is_dir() or not file.absolute().parent.is_dir():
@@ -95,6 +96,10 @@ def export_workflow(
     for source in (graph.workflow.path, tape, picture, *brains.files.values()):
         if source is not None and source.exists() and file.exists() and source.samefile(file):
             raise MinibrainsError(f"{file} goes into the archive itself; choose another file")
+    if file.exists() and not is_archive(file):
+        raise MinibrainsError(
+            f"{file} is there already, and was not written by `export`; choose another file"
+        )
     lock = Lock(
         minibrains_archive=FORMAT,
         name=workflow.name if is_portable_name(f"{workflow.name}.json") else "workflow",

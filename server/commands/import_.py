@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 from pathlib import Path
 
 from minibrains.files import home
@@ -31,8 +32,10 @@ def main(arguments: argparse.Namespace) -> int:
     lines = [f"workflow  {imported.workflow}"]
     for name in imported.brains.values():
         lines.append(f"brain     {name}")
-    lines.append(f"To play it: python -m server run {imported.workflow}")
+    packs = "".join(f" --pack {shlex.quote(pack)}" for pack in arguments.pack)
+    lines.append(f"To play it: python -m server run {imported.workflow}{packs}")
     if imported.tape is not None:
-        lines.append(f"To play its recorded run again: python -m server replay {imported.tape}")
+        replay = f"python -m server replay {imported.tape}{packs}"
+        lines.append(f"To play its recorded run again: {replay}")
     print(printable("\n".join(lines)))
     return DONE

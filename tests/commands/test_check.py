@@ -417,6 +417,14 @@ def test_all_faults_at_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     assert "log: the node type 'Lag' is not known. Did you mean 'Log'?" in err
 
 
+def test_a_setting_that_was_meant_as_json_is_told_what_is_wrong_with_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["check", "duel_clone", "--set", "clone.size=[176. 76]"]) == 2
+    err = capsys.readouterr().err
+    assert "expected list of int, found '[176. 76]'. It is not JSON: Expecting ','" in err
+
+
 def test_another_brain_is_checked_too(capsys: pytest.CaptureFixture[str], slow: Any) -> None:
     assert main(["check", slow, "--brain", "sink=recovery/airstriker.safetensors"]) == 2
     assert "expected a brain of kind 'action_table'" in capsys.readouterr().err

@@ -253,7 +253,8 @@ def test_an_episode_that_failed_is_in_the_results(minibrains: Any, tmp_path: Pat
 
 
 def test_a_pack_file_that_cannot_be_imported_is_a_sentence(minibrains: Any, tmp_path: Path) -> None:
-    for name, text in (("boom.py", "1/0"), ("syntax.py", "class X(")):
+    ends = "import sys; sys.exit(0)"
+    for name, text in (("boom.py", "1/0"), ("syntax.py", "class X("), ("ends.py", ends)):
         (tmp_path / name).write_text(text)
         done = minibrains("run", "hello", "--pack", name)
         assert done.returncode == 2

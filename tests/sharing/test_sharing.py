@@ -330,6 +330,26 @@ def test_nothing_that_goes_into_the_archive_is_replaced(
     assert workflow.read_bytes() == before
 
 
+@pytest.mark.parametrize("kind", ["a text", "a zip", "a cut archive"])
+def test_only_an_archive_is_replaced(kind: str, tmp_path: Path, minibrains: Command) -> None:
+    workflow = write_workflow(tmp_path / "made")
+    target = tmp_path / "mine.zip"
+    for _ in range(2):
+        assert minibrains("export", workflow, target).returncode == 0, "its own archive"
+    if kind == "a text":
+        target.write_text("what I wrote")
+    elif kind == "a zip":
+        with zipfile.ZipFile(target, "w") as other:
+            other.writestr("holiday.txt", "by the sea")
+    else:
+        target.write_bytes(target.read_bytes()[:1000])
+    before = target.read_bytes()
+    done = minibrains("export", workflow, target)
+    assert done.returncode == 2
+    assert "mine.zip is there already, and was not written by `export`" in done.stderr
+    assert target.read_bytes() == before
+
+
 def test_whatever_brains_are_called_the_archive_can_be_imported(
     tmp_path: Path, minibrains: Command, elsewhere: Command
 ) -> None:
