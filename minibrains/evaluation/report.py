@@ -299,7 +299,7 @@ def judge(
         return {"level": None, "above": None, "best": None, "sentence": sentence}
     simple_players = [player for player in players if not simple.isdisjoint(player["roles"])]
     if not simple_players:
-        sentence = f"No verdict: no simple player of {level} has played"
+        sentence = f"No verdict: no simple player at {level} has played"
         return {"level": level, "above": None, "best": None, "sentence": sentence}
     best = max(simple_players, key=itemgetter("high"))
     above = mine["low"] > best["high"]

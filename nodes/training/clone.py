@@ -50,6 +50,7 @@ from nodes.training.trainer import (
     NotFiniteError,
     Trainer,
     TrainingConfig,
+    check_resumable,
     check_training,
     count_labels,
     has_bf16,
@@ -235,6 +236,9 @@ class Cloning(Imitation, abstract=True):
     def latch(self) -> None:
         if not self._episodes:
             self._begin()
+            path = self._folder / RESUME
+            if path.exists():  # another training of this name is refused before the preprocessing
+                resume(path, lambda data: check_resumable(data, self._about))
         if len(self._examples) < len(self._episodes):
             self._preprocess()
             return

@@ -300,11 +300,7 @@ class Trainer:
             ValueError: It is no such file.
         """
         parts, metadata = unpack(data)
-        try:
-            before = json.loads(metadata["about"])
-        except KeyError as error:
-            raise ValueError(str(error)) from None
-        check_same(before, about)
+        check_same(_read_about(metadata), about)
         self.net.load_state_dict(parts["net"])
         self.auxiliary.load_state_dict(parts.get("auxiliary", {}))
         self.best = parts.get("best", {})
@@ -316,6 +312,25 @@ class Trainer:
             self.replay.seen = parts["replay"]["seen"].numpy()
         self.step = int(metadata["step"])
         self.finished = json.loads(metadata["finished"])
+
+
+def check_resumable(data: bytes, about: Mapping[str, Any]) -> None:
+    """Check that a packed training depends on the same as the one that is to go on from it.
+
+    Raises:
+        MinibrainsError: It depends on something else than `about`.
+        ValueError: It is no packed training.
+    """
+    _, metadata = unpack(data)
+    check_same(_read_about(metadata), about)
+
+
+def _read_about(metadata: Mapping[str, str]) -> dict[str, Any]:
+    try:
+        about: dict[str, Any] = json.loads(metadata["about"])
+    except KeyError as error:
+        raise ValueError(str(error)) from None
+    return about
 
 
 class NotFiniteError(MinibrainsError):

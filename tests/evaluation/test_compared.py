@@ -77,7 +77,7 @@ def test_two_brains_of_a_node_play_the_same_matches(minibrains: Command) -> None
     assert f"sf2_vector minus sf2_vector (compared: head={UNTRAINED}): +100.0 points" in text
     hashes = f"{hash_file(models / TRAINED)[:12]} and {hash_file(models / UNTRAINED)[:12]}"
     assert f"  other brain of head, SHA-256 {hashes}" in text
-    assert "No verdict: no simple player of *Level4.* has played" in text
+    assert "No verdict: no simple player at *Level4.* has played" in text
 
 
 def test_a_brain_with_the_same_contents_is_the_same_player(

@@ -606,11 +606,12 @@ def _no_space(handle: int) -> None:
     raise OSError(28, "No space left on device")
 
 
-def test_another_training_of_the_same_name_is_refused(tmp_path: Path) -> None:
+def test_another_training_of_the_same_name_is_refused(tmp_path: Path, home: Path) -> None:
     write_fights(4)
     _train(clone(epochs=1), tmp_path)
     with pytest.raises(MinibrainsError, match=r"with batch_size 16 instead of 8; choose another"):
         _train(clone(epochs=1, batch_size=8), tmp_path)
+    assert not (home / "training/small/looked").exists(), "before anything is preprocessed"
 
     data = DataSet.named(NAME)
     data.write(info(9), match(9))
