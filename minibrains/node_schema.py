@@ -162,7 +162,8 @@ def _read_signature(cls: type, method: str, role: str) -> inspect.Signature:
             continue
         if parameter.name not in hints:
             raise NodeClassError(
-                f"{where}: the input {parameter.name!r} has no annotation; write its socket type"
+                f"{where}: the input {parameter.name!r} has no annotation; "
+                "write its socket type, such as Frame"
             )
         parameters.append(parameter.replace(annotation=hints[parameter.name]))
     if "return" not in hints:

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from minibrains.console import Console
-from minibrains.errors import Fault, MinibrainsError, suggest
+from minibrains.errors import Fault, MinibrainsError, NodeClassError, suggest
 from minibrains.graph.socket_ref import parse_socket_ref
 from minibrains.graph.workflow import NodeEntry, Workflow, parse_workflow, read_node
 from minibrains.node import Node
@@ -86,6 +86,8 @@ class Registry(Mapping[str, type[Node]]):
         sys.modules[name] = module
         try:
             spec.loader.exec_module(module)
+        except NodeClassError as error:
+            raise NodeClassError(f"{path}: {error}") from error
         except MinibrainsError:
             raise
         except (Exception, SystemExit) as error:

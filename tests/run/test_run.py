@@ -262,6 +262,17 @@ def test_a_pack_file_that_cannot_be_imported_is_a_sentence(minibrains: Any, tmp_
         assert "Traceback" not in done.stderr
 
 
+def test_a_node_class_that_is_declared_wrongly_is_named_with_its_file(
+    minibrains: Any, tmp_path: Path
+) -> None:
+    text = "from minibrains import Node\nclass Odd(Node):\n    def tick(self, frame): ..."
+    (tmp_path / "odd.py").write_text(text)
+    done = minibrains("run", "hello", "--pack", "odd.py")
+    assert done.returncode == 2
+    expected = "odd.py: Odd.tick: the input 'frame' has no annotation; write its socket type"
+    assert expected in done.stderr
+
+
 def test_a_clip_of_a_workflow_with_a_writer_of_its_own(summary: Summary, tmp_path: Path) -> None:
     workflow = json.loads((bundled_dir("workflows") / "airstriker.json").read_text())
     small = {
