@@ -107,11 +107,11 @@ class ArchiveWriter:
 
 
 def is_archive(path: Path) -> bool:
-    """Return whether a file is an archive, of any version. Raises OSError."""
+    """Return whether a file is an archive, of any version."""
     try:
         with zipfile.ZipFile(path) as found:
             return LOCK in found.NameToInfo
-    except zipfile.BadZipFile:
+    except _UNREADABLE:
         return False
 
 

@@ -37,7 +37,7 @@ def main(arguments: argparse.Namespace) -> int:
     if tape is not None:
         lines.append(f"  tape   {tape}")
     for pack in arguments.pack:
-        lines.append(f"  not in it: {pack}, which goes along; import it with --pack")
+        lines.append(f"  not in it: {pack}; pass it on as well, and import with --pack")
     lines.append(f"To play it on another machine: python -m server import {file.name}")
     print(printable("\n".join(lines)))
     return DONE
