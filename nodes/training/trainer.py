@@ -326,6 +326,7 @@ def check_resumable(data: bytes, about: Mapping[str, Any]) -> None:
 
 
 def _read_about(metadata: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a packed training depends on. Raises ValueError if it is none."""
     try:
         about: dict[str, Any] = json.loads(metadata["about"])
     except KeyError as error:

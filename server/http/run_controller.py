@@ -315,6 +315,7 @@ class RunController(Hook):
                 future.set_exception(RunError("the run ended before that could be done"))
 
     def _sample(self, engine: Engine, everything: bool = False) -> None:
+        """Take what is due of pictures, values and statistics; `everything`: due or not."""
         now, watch, news = perf_counter(), self.watch, False
         peeked: dict[tuple[str, str], Any] = {}
         for node in watch.previews:

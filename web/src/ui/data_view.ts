@@ -68,6 +68,7 @@ class DataSetView {
   #total = 0;
   /** The corrections that take back what was done here, the last one at the end. */
   readonly #done: { text: string; back: Corrections }[] = [];
+  /** Ends with the answer to the last corrections that were sent. */
   #lastSent: Promise<void> = Promise.resolve();
   /** Number of corrections that were not answered yet. */
   #unsent = 0;
